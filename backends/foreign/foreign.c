@@ -15,7 +15,7 @@
 #include "backends/etcd/etcd.h"
 #include "foreign_child.h"
 #include "backends/postgres/pg.h"
-#include "backends/redis/redis.h"
+#include "backends/redis/redis_record.h"
 #include "backends/registry.h"
 #include "backends/zookeeper/zk_run.h"
 

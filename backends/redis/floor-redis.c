@@ -13,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "redis.h"
+#include "redis_record.h"
+#include "redis_script.h"
 
 struct lb_session {
   struct lb_env *env;

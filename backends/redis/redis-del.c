@@ -17,7 +17,7 @@
  *
  * What can be known of a request whose reply never came, stands in redis_key.h.
  */
-#include "redis_key.h"
+#include "redis_blind.h"
 
 static int del_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   char ttl[REDIS_DECIMAL_MAX];

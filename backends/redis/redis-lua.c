@@ -12,7 +12,7 @@
  * Source      The advice of many answers to "SETNX and EXPIRE are not atomic"; redis.io, EVAL, on what a script
  *             guarantees.
  */
-#include "redis_key.h"
+#include "redis_blind.h"
 
 static const struct redis_script setnx_and_expire = {
     .sha1 = "aea5c445a537b1b612f9d319f584528bc2b34415",

@@ -41,6 +41,7 @@
 #include <string.h>
 
 #include "redis_key.h"
+#include "redis_record.h"
 
 enum { OPT_KEYS, OPT_ORDER };
 enum { SORTED, GIVEN };

@@ -25,7 +25,7 @@
  * EXPIRE counts whole seconds: the key stays for the ttl, rounded up, and the client counts on the ttl. It looks at no
  * answer of EXPIRE. What can be known of a request whose reply never came, stands in redis_key.h.
  */
-#include "redis_key.h"
+#include "redis_blind.h"
 
 enum { OPT_EXPIRE };
 static const struct lb_option setnx_options[] = {

@@ -31,7 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "redis_key.h"
+#include "redis_blind.h"
 
 enum { FROM_THE_BEGINNING = 100 }; /* beside enum lb_result */
 

@@ -10,6 +10,7 @@
 #include "redis.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -318,4 +319,48 @@ int redis_callf(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const
   rc = queued(conn, redisvAppendCommand(conn->redis, format, args));
   va_end(args);
   return rc ? rc : exchange(conn, deadline, ret);
+}
+
+/* ---- what is sent, and what answers mean ---------------------------------------------------------------- */
+
+void redis_new_token(struct lb_env *env, struct lb_grant *grant) {
+  static const char digits[] = "0123456789abcdef";
+  unsigned char bytes[REDIS_TOKEN_LEN / 2];
+  lb_random(env, bytes, sizeof bytes);
+  for (size_t i = 0; i < sizeof bytes; i++) {
+    grant->token[2 * i] = digits[bytes[i] >> 4];
+    grant->token[2 * i + 1] = digits[bytes[i] & 15];
+  }
+  grant->token[REDIS_TOKEN_LEN] = '\0';
+  grant->token_len = REDIS_TOKEN_LEN;
+}
+
+const char *redis_decimal(int64_t number, char buf[REDIS_DECIMAL_MAX]) {
+  snprintf(buf, REDIS_DECIMAL_MAX, "%" PRId64, number);
+  return buf;
+}
+
+bool redis_is_one(const redisReply *reply) { return reply->type == REDIS_REPLY_INTEGER && reply->integer == 1; }
+
+bool redis_is_token(const redisReply *reply, const struct lb_grant *grant) {
+  return reply->type == REDIS_REPLY_STRING && reply->len == grant->token_len &&
+         !memcmp(reply->str, grant->token, grant->token_len);
+}
+
+int redis_refusal(struct lb_env *env, const redisReply *reply) {
+  static const struct {
+    const char *code;
+    int error;
+  } table[] = {
+      {"READONLY", EROFS},     {"MASTERDOWN", EROFS}, {"LOADING", EAGAIN}, {"BUSY", EAGAIN},
+      {"NOREPLICAS", ENOLINK}, {"OOM", ENOMEM},       {"MISCONF", EIO},    {"NOAUTH", EACCES},
+      {"NOPERM", EPERM},       {"MOVED", EROFS},      {"ASK", EROFS},      {"CLUSTERDOWN", EAGAIN},
+      {"TRYAGAIN", EAGAIN},    {"CROSSSLOT", EINVAL},
+  };
+  if (reply->type != REDIS_REPLY_ERROR) return 0;
+  size_t length = strcspn(reply->str, " ");
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (strlen(table[i].code) == length && !strncmp(reply->str, table[i].code, length))
+      return lb_fail(env, -table[i].error, "redis refused: %s", reply->str);
+  return lb_fail(env, -EPROTO, "redis refused: %s", reply->str);
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "redis.h"
+#include "redis_link.h"
 
 /* One step of the search; doubled each round, so that a slow network is found usable in the end. */
 #define STEP_MS 200

@@ -23,7 +23,8 @@
 #define LB_REDIS_SESSION_H
 
 #include "backends/doubt.h"
-#include "redis.h"
+#include "redis_command.h"
+#include "redis_link.h"
 
 struct redis_session { /* one thread; the fields are its own but env, link.target and, to look at, conn */
   struct lb_env *env;
@@ -101,31 +102,5 @@ int redis_session_doubt(struct redis_session *session, const struct lb_grant *gr
 /* The server has said that the key is not the grant's. `result`, or LB_UNKNOWN with a text in env->err as long as the
  * attempt is in doubt: its request may still arrive. */
 int redis_session_absent(struct redis_session *session, const struct lb_grant *grant, int result);
-
-/* ---- hearing of a release ----------------------------------------------------------------------------------
- *
- * A connection of its own that is subscribed to a channel with the name of the key. Who releases publishes there, in
- * the script that deletes the key. Redis keeps no message for who is not subscribed when it is published, and a key
- * that expires is told to nobody (keyspace notifications are off, as is shipped). So who has just subscribed looks at the key once, and nobody waits for a message for
- * longer than REDIS_EAR_MS, or than the key has to live, as is shipped. All who wait hear each message, and all but one
- * of them ask in vain: the price of this way of waking.
- *
- * Source: redis.io, "Pub/Sub"; Redisson's RedissonLock waits like this. */
-
-#define REDIS_EAR_MS 200
-#define REDIS_EAR_LIFE (-1) /* for as long as the key has to live, which is asked */
-
-struct redis_ear {         /* one thread; zeroed before the first use */
-  struct redis_conn *conn; /* NULL: none yet */
-  char key[LB_TOKEN_MAX];  /* it is subscribed to; empty = to none */
-};
-
-/* Sleeps until a new try is worth it: the key was released or is free, or most_ms have passed (or REDIS_EAR_LIFE).
- * Without `looks` what was released before it was subscribed is missed. The session says which
- * server decides, and is asked for the key. LB_OK, LB_TIMEOUT: the deadline passed; -errno: it cannot be heard. */
-int redis_ear_wait(struct redis_ear *ear, struct redis_session *session, const char *key, int64_t most_ms, bool looks,
-                   lb_ns deadline);
-/* Closes the connection. */
-void redis_ear_close(struct redis_ear *ear);
 
 #endif

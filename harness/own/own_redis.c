@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/redis/redis.h"
+#include "backends/redis/redis_record.h"
 #include "own.h"
 
 #define GLOB LB_OWN_PREFIX LB_OWN_DIGITS

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/redis/redis.h"
+#include "backends/redis/redis_link.h"
 #include "family_redis.h"
 #include "family.h"
 

@@ -4,7 +4,7 @@
  * follows from the facts that it declares, and no scenario names it. The hooks are those of the ownerless locks of
  * backends/.
  */
-#include "backends/redis/redis_key.h"
+#include "backends/redis/redis_blind.h"
 
 static int renewed_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   char ttl[REDIS_DECIMAL_MAX];

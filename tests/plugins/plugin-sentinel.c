@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "backends/redis/redis_session.h"
+#include "backends/redis/redis_record.h"
 
 struct lb_session {
   struct redis_session redis;

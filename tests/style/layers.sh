@@ -22,8 +22,8 @@ history   : base
 scenario  : base
 network   : base
 preload   : base
-servers   : base network preload backends:backend,redis,pg,maria,mc,etcd,nats,zk
-own       : base network servers backends:redis,pg,etcd,zk
+servers   : base network preload backends:backend,redis,redis_link,pg,maria,mc,etcd,nats,zk
+own       : base network servers backends:redis_record,pg,etcd,zk
 client    : base history scenario network preload backends:backend
 theory    : base scenario servers backends:backend,foreign,registry
 trial     : base history scenario network servers client backends:backend
@@ -70,7 +70,7 @@ breach 'headers include each other in a circle' \
 # A protocol sees backend.h, its own helpers in this folder and its client library; nothing of the harness.
 breach 'backends/ includes nothing of harness/ but the error' "$(grep -nE "#include \"(\.\./)?(harness|$(echo "$room_names" | tr '\n' '|' | sed 's/^|*//; s/|*$//'))/" backends/*.[ch] backends/*/*.[ch] | grep -v '"base/error.h"')"
 breach 'connection helpers are for the families of servers only' \
-  "$(grep -nE '#include "backends/[a-z]+/(redis|pg|etcd|zk|mc|nats|maria)\.h"' harness/*/*.[ch] | grep -vE '^harness/(servers/family|own/own)_')"
+  "$(grep -nE '#include "backends/[a-z]+/(redis(_[a-z]+)?|pg|etcd|zk|mc|nats|maria)\.h"' harness/*/*.[ch] | grep -vE '^harness/(servers/family|own/own)_')"
 
 # Nobody but backends/ names a protocol: names of several words in no string, those of one word (null, local ...) not as a string, as
 # a system or as the begin of an option.

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backends/redis/redis_record.h"
 #include "backends/redis/redis_session.h"
 #include "base/clock.h"
 #include "base/files.h"

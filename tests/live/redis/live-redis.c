@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "test.h"
+#include "backends/redis/redis_fanout.h"
+#include "backends/redis/redis_link.h"
 #include "backends/redis/redlock.h"
 #include "client/env.h"
 #include "redis_server.h"

@@ -35,7 +35,7 @@
 #include "backends/mariadb/maria.h"
 #include "backends/memcached/mc.h"
 #include "backends/nats/nats.h"
-#include "backends/redis/redis.h"
+#include "backends/redis/redis_link.h"
 #include "base/clock.h"
 #include "client/env.h"
 #include "base/files.h"

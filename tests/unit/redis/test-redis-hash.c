@@ -8,7 +8,7 @@
 #include <signal.h>
 
 #include "test.h"
-#include "backends/redis/redis.h"
+#include "backends/redis/redis_command.h"
 #include "redis_fake.h"
 
 enum { TTL_MS = 1000 };

@@ -4,6 +4,7 @@
  * A client of Redis Cluster: which server a request goes to, and what it makes of an answer that sends it elsewhere.
  */
 #include "test.h"
+#include "backends/redis/redis_record.h"
 #include "backends/redis/redis_session.h"
 #include "redis_fake.h"
 

@@ -7,6 +7,8 @@
 #include <signal.h>
 
 #include "test.h"
+#include "backends/redis/redis_fanout.h"
+#include "backends/redis/redis_link.h"
 #include "backends/redis/redlock.h"
 #include "redis_fake.h"
 

@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include "test.h"
+#include "backends/redis/redis.h"
 #include "backends/redis/redlock.h"
 #include "redis_fake.h"
 
