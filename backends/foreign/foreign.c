@@ -402,7 +402,7 @@ static int look(const struct asked *a, const char *record) {
   const struct lb_target *target = a->config->target;
   const struct lb_endpoint *at = &target->endpoints[a->endpoint];
   int children = 0;
-  if (strcmp(at->service, "redis") == 0) return redis_inspect(a->env, target, a->endpoint, record, a->deadline);
+  if (strcmp(at->service, "redis") == 0) return redis_record_inspect(a->env, target, a->endpoint, record, a->deadline);
   if (strcmp(at->service, "etcd") == 0) return ask_etcd(a->env, target, at, "/v3/kv/range", record, a->deadline);
   if (strcmp(at->service, "postgres") == 0) return ask_postgres(a->env, target, at, record, a->key, a->deadline);
   if (strcmp(at->service, "zookeeper") != 0)
@@ -439,7 +439,7 @@ static int break_record(const struct asked *a, const char *record) {
   const struct lb_target *target = a->config->target;
   const char *service = target->endpoints[a->endpoint].service;
   const struct zk_run run = zk_run_of(a);
-  if (strcmp(service, "redis") == 0) return redis_break(a->env, target, a->endpoint, record, a->deadline);
+  if (strcmp(service, "redis") == 0) return redis_record_break(a->env, target, a->endpoint, record, a->deadline);
   if (strcmp(service, "etcd") == 0) return etcd_break(a->env, target, a->endpoint, beginning_with(record), a->deadline);
   if (strcmp(service, "zookeeper") == 0) return zk_break(&run, a->endpoint, record, true, a->deadline);
   return lb_fail(a->env, -EOPNOTSUPP, "a %s has no record of a foreign lock that could be removed", service);
@@ -454,9 +454,9 @@ static int foreign_break(struct lb_env *env, const struct lb_config *config, con
 
 static int clean_redis(struct lb_env *env, const struct lb_config *config, lb_ns deadline) {
   struct redis_link link;
-  if (!config->target->sentinel_master) return redis_clean_each(env, config->target, config->prefix, deadline);
+  if (!config->target->sentinel_master) return redis_record_clean_each(env, config->target, config->prefix, deadline);
   int r = redis_link_init(&link, env, config->target);
-  return r ? r : redis_link_clean(&link, config->prefix, deadline);
+  return r ? r : redis_record_clean(&link, config->prefix, deadline);
 }
 
 /* Below the folder of the record, what is called after the run. */

@@ -34,7 +34,7 @@ static int floor_open(struct lb_session *s, const struct lb_config *config, lb_n
   s->redis = redisConnect(at->host, at->port);
   if (!s->redis) return lb_fail(s->env, -ENOMEM, "redis %s: out of memory", at->host);
   if (s->redis->err) return lb_fail(s->env, -ECONNREFUSED, "connect to redis %s: %s", at->host, s->redis->errstr);
-  redisReply *loaded = redisCommand(s->redis, "SCRIPT LOAD %s", redis_delete_if_mine.text);
+  redisReply *loaded = redisCommand(s->redis, "SCRIPT LOAD %s", redis_script_delete_if_mine.text);
   freeReplyObject(loaded);
   s->redis->flags &= ~REDIS_BLOCK;
   redis_new_token(s->env, &s->grant);
@@ -78,14 +78,14 @@ static int floor_try_acquire(struct lb_session *s, const struct lb_lock *lock, s
 }
 
 static int floor_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  const char *words[] = {"EVALSHA", redis_delete_if_mine.sha1, "1", s->key, s->grant.token};
+  const char *words[] = {"EVALSHA", redis_script_delete_if_mine.sha1, "1", s->key, s->grant.token};
   int type;
   (void)lock, (void)grant;
   return call(s, 5, words, deadline, &type);
 }
 
 static int floor_teardown(struct lb_session *s, lb_ns deadline) {
-  return redis_clean_each(s->env, s->config->target, s->config->prefix, deadline);
+  return redis_record_clean_each(s->env, s->config->target, s->config->prefix, deadline);
 }
 
 const struct lb_protocol lb_floor_redis = {

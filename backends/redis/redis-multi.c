@@ -153,7 +153,7 @@ static int give_back(struct lb_session *s, const struct lb_lock *lock, struct lb
   char why[sizeof s->key.redis.env->err];
   bool unsure;
   memcpy(why, s->key.redis.env->err, sizeof why);
-  int rc = for_each(s, &redis_delete_if_mine, lock, grant, &unsure, grace > deadline ? grace : deadline);
+  int rc = for_each(s, &redis_script_delete_if_mine, lock, grant, &unsure, grace > deadline ? grace : deadline);
   memcpy(s->key.redis.env->err, why, sizeof why);
   if (rc == LB_OK || rc == LB_LOST) return LB_OK;
   grant->valid_until = 0;
@@ -163,7 +163,7 @@ static int give_back(struct lb_session *s, const struct lb_lock *lock, struct lb
 /* All keys get the whole lease. LB_OK, LB_LOST, LB_UNKNOWN, -errno. */
 static int renew(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   bool unsure;
-  return for_each(s, &redis_expire_if_mine, lock, grant, &unsure, deadline);
+  return for_each(s, &redis_script_expire_if_mine, lock, grant, &unsure, deadline);
 }
 
 /* ---- hooks ------------------------------------------------------------------------------------------------------ */
@@ -203,7 +203,7 @@ static int multi_release(struct lb_session *s, const struct lb_lock *lock, struc
   bool unsure;
   lb_point(s->key.redis.env, "before-release");
   lb_point(s->key.redis.env, "before-del"); /* of the first key: nothing has been compared */
-  int rc = for_each(s, &redis_delete_if_mine, lock, grant, &unsure, deadline);
+  int rc = for_each(s, &redis_script_delete_if_mine, lock, grant, &unsure, deadline);
   /* valid_until == 0 says: never known as held, or an earlier release may have done it. "Not mine" is then no loss. */
   if (unsure || rc == LB_UNKNOWN) grant->valid_until = 0;
   if (rc != LB_LOST) return rc;
@@ -271,7 +271,7 @@ static int multi_break(struct lb_session *s, const struct lb_lock *lock, size_t 
   struct name name;
   int any = 0;
   for (int i = 0; i < key_count(s); i++) {
-    int rc = redis_break(redis->env, redis->link.target, endpoint, key_at(s, lock, i, &name), deadline);
+    int rc = redis_record_break(redis->env, redis->link.target, endpoint, key_at(s, lock, i, &name), deadline);
     if (rc < 0) return rc;
     any |= rc;
   }

@@ -21,7 +21,7 @@
 #include "redis_key.h"
 
 static int pubsub_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  return redis_key_release_by(s, &redis_delete_and_tell, lock, grant, deadline);
+  return redis_key_release_by(s, &redis_script_delete_and_tell, lock, grant, deadline);
 }
 
 static int pubsub_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {

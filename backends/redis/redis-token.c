@@ -41,19 +41,19 @@ static const struct lb_option token_options[] = {
 static bool has(struct lb_session *s, int option) { return redis_key(s)->options[option].b; }
 
 static int token_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  return redis_key_try_by(s, has(s, OPT_FENCE) ? &redis_set_numbered : NULL, lock, grant, deadline);
+  return redis_key_try_by(s, has(s, OPT_FENCE) ? &redis_script_set_numbered : NULL, lock, grant, deadline);
 }
 
 static int token_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  return redis_key_release_by(s, has(s, OPT_WAKE) ? &redis_delete_and_tell : &redis_delete_if_mine, lock, grant,
-                              deadline);
+  return redis_key_release_by(s, has(s, OPT_WAKE) ? &redis_script_delete_and_tell : &redis_script_delete_if_mine, lock,
+                              grant, deadline);
 }
 
 /* Whose reply never came has no number yet. */
 static int token_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   if (!has(s, OPT_FENCE)) return redis_key_resolve(s, lock, grant, deadline);
   struct redis_session *redis = &redis_key(s)->redis;
-  struct redis_request number = {.command = {&redis_number_if_mine, {lock->key, grant->token}}};
+  struct redis_request number = {.command = {&redis_script_number_if_mine, {lock->key, grant->token}}};
   int rc = redis_session_ask(redis, &number, deadline);
   uint64_t drawn = !rc && number.reply->type == REDIS_REPLY_INTEGER ? (uint64_t)number.reply->integer : 0;
   freeReplyObject(number.reply);

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * redis.h - what the Redis protocols and the harness's Redis topologies share; private to them.
- *   redis.c     connections with our own deadlines, on hiredis 0.14 (whose timeouts are per read, not per call)
- *   redis_link.c     which server to connect to: the only one, the master the Sentinels name, or the one that has the
- *                    key's slot
- *   redis_command.c  commands about a key, what errors mean, removal of what a run has left
- * On top of it: redis_session.h (one server at a time), redis_key.h (a lock that is one key), redlock.h (several
- * servers).
+ * redis.h - connections to Redis servers with our own deadlines, on hiredis 0.14, whose timeouts are per read and not
+ * per call. Private to the Redis protocols and the harness's Redis topologies.
  *
  * hiredis writes with write(2), so the process that uses this ignores SIGPIPE.
  *

@@ -18,7 +18,7 @@ static int name_counter(struct lb_env *env, const char *key, char ret[REDIS_COUN
   return length < REDIS_COUNTER_MAX ? 0 : lb_fail(env, -ENAMETOOLONG, "a key too long to have a counter");
 }
 
-int redis_spell(struct lb_env *env, const struct redis_command *command, bool whole, struct redis_words *ret) {
+int redis_command_spell(struct lb_env *env, const struct redis_command *command, bool whole, struct redis_words *ret) {
   const struct redis_script *script = command->script;
   const char *const *next = command->argv;
   ret->count = 0;
@@ -38,11 +38,11 @@ static int run_spelt(struct redis_conn *conn, lb_ns deadline, redisReply **ret, 
                      bool whole) {
   struct redis_words words;
   *ret = NULL;
-  int rc = redis_spell(redis_env(conn), command, whole, &words);
+  int rc = redis_command_spell(redis_env(conn), command, whole, &words);
   return rc ? rc : redis_call(conn, deadline, ret, words.count, words.word, NULL);
 }
 
-int redis_run(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const struct redis_command *command) {
+int redis_command_run(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const struct redis_command *command) {
   /* Behind replies that are late already, ours may come too late to be answered with the text of an unknown script. */
   int rc = run_spelt(conn, deadline, ret, command, redis_owed(conn) > 0);
   if (rc || !command->script || !is_unknown_script(*ret)) return rc;

@@ -20,7 +20,7 @@ struct redis_command {
 };
 
 /* Its key, NULL = none. */
-static inline const char *redis_key_of(const struct redis_command *command) {
+static inline const char *redis_command_key(const struct redis_command *command) {
   return command->keyless ? NULL : command->script ? command->argv[0] : command->argv[1];
 }
 
@@ -33,8 +33,8 @@ struct redis_words {
 
 /* The counter of a key is called "{KEY}.fence": in a cluster it then has the same slot. A script goes as EVALSHA, or
  * with its whole text as EVAL. 0, or -ENAMETOOLONG: a key too long to have a counter. */
-int redis_spell(struct lb_env *env, const struct redis_command *command, bool whole, struct redis_words *ret);
+int redis_command_spell(struct lb_env *env, const struct redis_command *command, bool whole, struct redis_words *ret);
 /* Runs it: a script as EVALSHA, or as EVAL when the server does not know it. Results as redis_call. */
-int redis_run(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const struct redis_command *command);
+int redis_command_run(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const struct redis_command *command);
 
 #endif

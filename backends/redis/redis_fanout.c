@@ -146,7 +146,7 @@ static void ask_server(struct redis_fanout *fanout, struct redis_node *node, con
   if (node->conn && redis_owed(node->conn) >= round->owed_max) redis_drain(node->conn);
   node->late = node->conn ? redis_owed(node->conn) : 0;
   if (!node->conn || node->late >= round->owed_max ||
-      redis_spell(fanout->env, node->resent ? &round->resent : &round->command, true, &words)) {
+      redis_command_spell(fanout->env, node->resent ? &round->resent : &round->command, true, &words)) {
     node->vote = REDIS_SILENT;
     return;
   }
@@ -179,7 +179,7 @@ static bool is_left_out(const struct redis_node *node, const struct redis_round 
   return round->only_yes && node->vote != REDIS_YES;
 }
 
-void redis_round_tell(struct redis_fanout *fanout, struct redis_round *round) {
+void redis_fanout_tell(struct redis_fanout *fanout, struct redis_round *round) {
   for (size_t i = 0; i < fanout->count; i++) {
     if (is_left_out(&fanout->node[i], round)) fanout->node[i].vote = REDIS_SILENT;
     else ask_first(fanout, &fanout->node[i], round);
@@ -194,8 +194,8 @@ static void ask_next(struct redis_fanout *fanout, struct redis_round *round) {
   }
 }
 
-void redis_round_send(struct redis_fanout *fanout, struct redis_round *round) {
-  if (fanout->way != REDIS_ONE_BY_ONE) return redis_round_tell(fanout, round);
+void redis_fanout_send(struct redis_fanout *fanout, struct redis_round *round) {
+  if (fanout->way != REDIS_ONE_BY_ONE) return redis_fanout_tell(fanout, round);
   for (size_t i = 0; i < fanout->count; i++)
     fanout->node[i].vote = is_left_out(&fanout->node[i], round) ? REDIS_SILENT : REDIS_UNASKED;
   ask_next(fanout, round);
@@ -270,7 +270,7 @@ static void gather_each(struct redis_fanout *fanout, struct redis_round *round, 
   count_votes(fanout, round);
 }
 
-void redis_round_gather(struct redis_fanout *fanout, struct redis_round *round, bool silent_is_no, lb_ns deadline) {
+void redis_fanout_gather(struct redis_fanout *fanout, struct redis_round *round, bool silent_is_no, lb_ns deadline) {
   if (fanout->way == REDIS_ONE_BY_ONE) return gather_each(fanout, round, deadline);
   lb_ns end = patient_until(fanout, deadline);
   do {
@@ -278,7 +278,7 @@ void redis_round_gather(struct redis_fanout *fanout, struct redis_round *round, 
   } while (!is_decided(fanout, round, silent_is_no) && wait_votes(fanout, round, end));
 }
 
-void redis_round_run(struct redis_fanout *fanout, struct redis_round *round, lb_ns deadline) {
-  redis_round_send(fanout, round);
-  redis_round_gather(fanout, round, false, deadline);
+void redis_fanout_run(struct redis_fanout *fanout, struct redis_round *round, lb_ns deadline) {
+  redis_fanout_send(fanout, round);
+  redis_fanout_gather(fanout, round, false, deadline);
 }

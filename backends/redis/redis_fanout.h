@@ -81,11 +81,11 @@ void redis_fanout_deinit(struct redis_fanout *fanout);
 
 /* Sends the round's command to every server, one by one to the first, without waiting. Replies not gathered are thrown
  * away in a later round. */
-void redis_round_send(struct redis_fanout *fanout, struct redis_round *round);
+void redis_fanout_send(struct redis_fanout *fanout, struct redis_round *round);
 /* Gathers votes until there is a quorum of yes, or no such quorum is possible against the definite no alone (with
  * silent_is_no: against no and silence), or all have voted, or the deadline or the patience is over. Only REDIS_QUORUM
  * ends before all have voted. */
-void redis_round_gather(struct redis_fanout *fanout, struct redis_round *round, bool silent_is_no, lb_ns deadline);
+void redis_fanout_gather(struct redis_fanout *fanout, struct redis_round *round, bool silent_is_no, lb_ns deadline);
 
 /* Why one of the servers cannot be reached, if one cannot: ": TEXT", or "". For messages. */
 const char *redis_fanout_trouble(struct redis_fanout *fanout);
@@ -98,8 +98,8 @@ uint64_t redis_fanout_confirmed(const struct redis_fanout *fanout);
 /* The hook doubt: LB_UNKNOWN, unless a quorum of the connections to these has worked without a break since. */
 int redis_fanout_doubt(struct redis_fanout *fanout, const struct lb_grant *grant);
 /* Sends it to every server at once, whatever the way, and leaves the answers for later rounds to skip. */
-void redis_round_tell(struct redis_fanout *fanout, struct redis_round *round);
+void redis_fanout_tell(struct redis_fanout *fanout, struct redis_round *round);
 /* Sends it and gathers; silence is no answer. */
-void redis_round_run(struct redis_fanout *fanout, struct redis_round *round, lb_ns deadline);
+void redis_fanout_run(struct redis_fanout *fanout, struct redis_round *round, lb_ns deadline);
 
 #endif

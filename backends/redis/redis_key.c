@@ -27,12 +27,12 @@ void redis_key_close(struct lb_session *s) {
 
 int redis_key_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   struct redis_session *redis = &redis_key(s)->redis;
-  return redis_inspect(redis->env, redis->link.target, endpoint, lock->key, deadline);
+  return redis_record_inspect(redis->env, redis->link.target, endpoint, lock->key, deadline);
 }
 
 int redis_key_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   struct redis_session *redis = &redis_key(s)->redis;
-  return redis_break(redis->env, redis->link.target, endpoint, lock->key, deadline);
+  return redis_record_break(redis->env, redis->link.target, endpoint, lock->key, deadline);
 }
 
 int redis_key_teardown(struct lb_session *s, lb_ns deadline) {
@@ -137,7 +137,7 @@ int redis_key_holds(struct lb_session *s, const struct lb_lock *lock, const stru
 }
 
 int redis_key_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  return redis_key_release_by(s, &redis_delete_if_mine, lock, grant, deadline);
+  return redis_key_release_by(s, &redis_script_delete_if_mine, lock, grant, deadline);
 }
 
 int redis_key_release_by(struct lb_session *s, const struct redis_script *script, const struct lb_lock *lock,
@@ -147,7 +147,8 @@ int redis_key_release_by(struct lb_session *s, const struct redis_script *script
 
 int redis_key_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   char ttl[REDIS_DECIMAL_MAX];
-  struct redis_command expire = {&redis_expire_if_mine, {lock->key, grant->token, redis_decimal(lock->ttl_ms, ttl)}};
+  struct redis_command expire = {&redis_script_expire_if_mine,
+                                 {lock->key, grant->token, redis_decimal(lock->ttl_ms, ttl)}};
   return redis_session_extend(&redis_key(s)->redis, expire, lock->ttl_ms, grant, deadline);
 }
 

@@ -92,7 +92,7 @@ static int find_master(struct redis_link *link, lb_ns deadline, lb_ns step, stru
 
 /* ---- asking the server -------------------------------------------------------------------------------- */
 
-int redis_check_master(struct redis_conn *conn, lb_ns deadline) {
+int redis_link_check_master(struct redis_conn *conn, lb_ns deadline) {
   struct lb_env *env = redis_env(conn);
   redisReply *reply = NULL;
   int rc = redis_callf(conn, deadline, &reply, "ROLE");
@@ -123,7 +123,7 @@ static int connect_master(struct redis_link *link, lb_ns deadline, lb_ns step, s
   struct lb_endpoint master = {.service = "redis", .host = address.host, .port = address.port};
   if (link->only) master.user = link->only->user, master.password = link->only->password, master.tls = link->only->tls;
   rc = redis_open(link->env, &master, limit, &conn);
-  if (!rc) rc = redis_check_master(conn, limit);
+  if (!rc) rc = redis_link_check_master(conn, limit);
   if (rc) {
     redis_close(conn);
     return rc;
@@ -161,7 +161,7 @@ static unsigned checksum(const char *text, size_t length) {
   return sum;
 }
 
-unsigned redis_slot(const char *key) {
+unsigned redis_link_slot(const char *key) {
   const char *open = strchr(key, '{'), *close = open ? strchr(open, '}') : NULL;
   bool tagged = close && close > open + 1;
   return checksum(tagged ? open + 1 : key, tagged ? (size_t)(close - open) - 1 : strlen(key)) % REDIS_SLOTS;
@@ -241,7 +241,7 @@ static int find_owner(struct redis_link *link, unsigned slot, lb_ns deadline, un
 /* 0 or -errno. */
 static int look_up(struct redis_link *link, const char *key, lb_ns deadline, unsigned round,
                    const struct lb_endpoint **ret) {
-  unsigned slot = redis_slot(key ? key : "");
+  unsigned slot = redis_link_slot(key ? key : "");
   *ret = link->ask ? link->ask : link->stale ? NULL : owner_of(link, slot);
   return *ret ? 0 : find_owner(link, slot, deadline, round, ret);
 }

@@ -46,12 +46,12 @@ static inline bool redis_link_moves(const struct redis_link *link) {
   return link->target->sentinel_master || link->target->shards;
 }
 /* Asks the server itself. 0; -EROFS: it is no master; -errno. */
-int redis_check_master(struct redis_conn *conn, lb_ns deadline);
+int redis_link_check_master(struct redis_conn *conn, lb_ns deadline);
 
 /* Of a cluster. */
 
 /* The slot of a key: of what stands in its first braces, if anything does. */
-unsigned redis_slot(const char *key);
+unsigned redis_link_slot(const char *key);
 /* Where a request about the key is to be sent now. Asks the servers in turn, if that is not known or stale. NULL with
  * the reason in env->err: nobody says. */
 const struct lb_endpoint *redis_link_owner(struct redis_link *link, const char *key, lb_ns deadline);

@@ -114,22 +114,22 @@ static int clean_server(struct lb_env *env, const struct lb_target *target, cons
                         const char *prefix, lb_ns deadline) {
   struct redis_conn *conn = NULL;
   int rc = redis_open(env, at, deadline, &conn);
-  int other = !rc && target->shards ? redis_check_master(conn, deadline) : 0;
+  int other = !rc && target->shards ? redis_link_check_master(conn, deadline) : 0;
   if (!rc && other != -EROFS) rc = other ? other : remove_run(conn, prefix, target->shards > 0, deadline);
   redis_close(conn);
   return rc;
 }
 
-int redis_link_clean(struct redis_link *link, const char *prefix, lb_ns deadline) {
+int redis_record_clean(struct redis_link *link, const char *prefix, lb_ns deadline) {
   struct redis_conn *conn = NULL;
-  if (link->target->shards) return redis_clean_each(link->env, link->target, prefix, deadline);
+  if (link->target->shards) return redis_record_clean_each(link->env, link->target, prefix, deadline);
   int rc = redis_link_open(link, NULL, deadline, &conn);
   if (!rc) rc = remove_run(conn, prefix, false, deadline);
   redis_close(conn);
   return rc;
 }
 
-int redis_clean_each(struct lb_env *env, const struct lb_target *target, const char *prefix, lb_ns deadline) {
+int redis_record_clean_each(struct lb_env *env, const struct lb_target *target, const char *prefix, lb_ns deadline) {
   char text[sizeof env->err];
   int failed = 0;
   for (size_t i = 0; i < target->count; i++) {
@@ -163,8 +163,8 @@ static int open_at(struct lb_env *env, const struct lb_target *target, size_t en
 
 /* A server of a cluster answers EXISTS only for what it decides, and only while the whole is up: there it is looked
  * through. */
-int redis_inspect(struct lb_env *env, const struct lb_target *target, size_t endpoint, const char *key,
-                  lb_ns deadline) {
+int redis_record_inspect(struct lb_env *env, const struct lb_target *target, size_t endpoint, const char *key,
+                         lb_ns deadline) {
   struct redis_conn *conn = NULL;
   int rc = open_at(env, target, endpoint, deadline, &conn);
   if (!rc) rc = target->shards ? has_key(conn, key, deadline) : count(conn, "EXISTS", key, deadline);
@@ -172,7 +172,8 @@ int redis_inspect(struct lb_env *env, const struct lb_target *target, size_t end
   return rc == LB_UNKNOWN ? -ETIMEDOUT : rc;
 }
 
-int redis_break(struct lb_env *env, const struct lb_target *target, size_t endpoint, const char *key, lb_ns deadline) {
+int redis_record_break(struct lb_env *env, const struct lb_target *target, size_t endpoint, const char *key,
+                       lb_ns deadline) {
   struct redis_conn *conn = NULL;
   int rc = open_at(env, target, endpoint, deadline, &conn);
   if (!rc) rc = count(conn, "DEL", key, deadline);

@@ -5,20 +5,20 @@
  */
 #include "redis_script.h"
 
-const struct redis_script redis_delete_if_mine = {
+const struct redis_script redis_script_delete_if_mine = {
     .sha1 = "8f464d4a626461dd45dd7ecb315f41a7354a3819",
     .text = "if redis.call(\"GET\",KEYS[1])==ARGV[1] then return redis.call(\"DEL\",KEYS[1]) end return 0",
 };
 
 /* Nobody hears of it before the script is done, and its changes are on disk where they are to be. */
-const struct redis_script redis_delete_and_tell = {
+const struct redis_script redis_script_delete_and_tell = {
     .sha1 = "9c79ba8a68ecf0cd691e90b59fde8a9290d64f5f",
     .text = "if redis.call(\"GET\",KEYS[1])==ARGV[1] then redis.call(\"PUBLISH\",KEYS[1],\"\") "
             "return redis.call(\"DEL\",KEYS[1]) end return 0",
 };
 
 /* Never SETs: a lease that has ended stays ended, or the loss would be hidden from its former holder. */
-const struct redis_script redis_expire_if_mine = {
+const struct redis_script redis_script_expire_if_mine = {
     .sha1 = "deab3ff9574c9bf1b1405de9baa0cd3dba67a48a",
     .text = "if redis.call(\"GET\",KEYS[1])==ARGV[1] then return redis.call(\"PEXPIRE\",KEYS[1],ARGV[2]) end return 0",
 };
@@ -28,7 +28,7 @@ const struct redis_script redis_expire_if_mine = {
  * because its reply was lost, gets another number: it is larger than all earlier holders', and smaller than all later
  * ones', since nobody can be granted before the key is gone. The counter ends a day after the latest number, or it
  * would stay for ever where no teardown came by; a hold may not last longer than that. */
-const struct redis_script redis_set_numbered = {
+const struct redis_script redis_script_set_numbered = {
     .sha1 = "4a2fca087128d34593791597fe5acc9cd86b3aca",
     .text = "local v=redis.call(\"GET\",KEYS[1]) if v and v~=ARGV[1] then return 0 end local "
             "n=redis.call(\"INCR\",KEYS[2]) redis.call(\"EXPIRE\",KEYS[2],86400) if v then return -n end "
@@ -36,7 +36,7 @@ const struct redis_script redis_set_numbered = {
     .counts = true,
 };
 
-const struct redis_script redis_number_if_mine = {
+const struct redis_script redis_script_number_if_mine = {
     .sha1 = "307fa5f0db6051d3a885892579614db2c17a0d28",
     .text = "if redis.call(\"GET\",KEYS[1])==ARGV[1] then redis.call(\"EXPIRE\",KEYS[2],86400) "
             "return redis.call(\"INCR\",KEYS[2]) end return 0",

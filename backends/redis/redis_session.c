@@ -96,7 +96,7 @@ int redis_session_open(struct redis_session *s, const struct lb_config *config) 
 }
 
 int redis_session_teardown(struct redis_session *s, lb_ns deadline) {
-  return redis_link_clean(&s->link, s->prefix, deadline);
+  return redis_record_clean(&s->link, s->prefix, deadline);
 }
 
 int redis_session_server(const struct redis_session *s) {
@@ -190,7 +190,7 @@ static int run_request(struct redis_session *s, struct redis_request *request, l
   bool asking = s->link.ask != NULL;
   s->link.ask = NULL;
   if (asking) redis_queue(s->conn, 1, (const char *[]){"ASKING"}, NULL); /* if it fails, the connection is lost */
-  return redis_run(s->conn, deadline, &request->reply, &request->command);
+  return redis_command_run(s->conn, deadline, &request->reply, &request->command);
 }
 
 /* An error reply is a refusal, and no answer. */
@@ -204,7 +204,7 @@ static int check_reply(struct redis_session *s, struct redis_request *request) {
 }
 
 static int try_once(struct redis_session *s, struct redis_request *request, lb_ns deadline) {
-  int rc = request->stays ? stay_on_conn(s) : use_conn(s, redis_key_of(&request->command), false, deadline);
+  int rc = request->stays ? stay_on_conn(s) : use_conn(s, redis_command_key(&request->command), false, deadline);
   if (rc) return rc;
   if (request->before) lb_point(s->env, request->before);
   request->sent_at = lb_now(s->env);
@@ -265,7 +265,7 @@ int redis_session_ask(struct redis_session *s, struct redis_request *request, lb
   s->link.ask = NULL;
   for (int hops = 0;; hops++) {
     bool had_conn = s->conn != NULL;
-    int rc = use_conn(s, redis_key_of(&request->command), true, deadline);
+    int rc = use_conn(s, redis_command_key(&request->command), true, deadline);
     if (!rc) rc = ask_once(s, request, deadline);
     if (!rc) return 0;
     bool late = lb_now(s->env) >= deadline;

@@ -229,7 +229,7 @@ static struct redis_round round_set(const struct lb_lock *lock, const char *ttl,
 }
 
 static struct redis_round round_delete(const struct lb_lock *lock, const struct lb_grant *grant) {
-  struct redis_command delete = {&redis_delete_if_mine, {lock->key, grant->token}};
+  struct redis_command delete = {&redis_script_delete_if_mine, {lock->key, grant->token}};
   return (struct redis_round){.command = delete,
                               .resent = delete,
                               .owed_max = OWED_DELETE_MAX,
@@ -238,8 +238,9 @@ static struct redis_round round_delete(const struct lb_lock *lock, const struct 
 }
 
 static struct redis_round round_expire(const struct lb_lock *lock, const char *ttl, const struct lb_grant *grant) {
-  return (struct redis_round){
-      .command = {&redis_expire_if_mine, {lock->key, grant->token, ttl}}, .owed_max = OWED_MAX, .read = read_script};
+  return (struct redis_round){.command = {&redis_script_expire_if_mine, {lock->key, grant->token, ttl}},
+                              .owed_max = OWED_MAX,
+                              .read = read_script};
 }
 
 static struct redis_round round_get(const struct lb_lock *lock, const struct lb_grant *grant) {
@@ -269,7 +270,7 @@ static int too_few(struct lb_session *s, size_t count, const char *did) {
 static void undo(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
   struct redis_round round = round_delete(lock, grant);
   round.only_yes = s->options.where_granted && grant->valid_until;
-  redis_round_tell(&s->fanout, &round);
+  redis_fanout_tell(&s->fanout, &round);
 }
 
 /* ---- acquire ------------------------------------------------------------------------------------------ */
@@ -292,9 +293,9 @@ static int ask_once(struct lb_session *s, const struct lb_lock *lock, struct lb_
   if (!repeated && !again) redis_new_token(s->env, grant), grant->asked_at = lb_now(s->env);
   struct redlock_since since = redlock_since(&s->options, s->env, grant->asked_at);
   struct redis_round round = round_set(lock, redis_decimal(lock->ttl_ms, ttl), grant, repeated);
-  redis_round_send(&s->fanout, &round);
+  redis_fanout_send(&s->fanout, &round);
   lb_point(s->env, "after-send");
-  redis_round_gather(&s->fanout, &round, true, deadline);
+  redis_fanout_gather(&s->fanout, &round, true, deadline);
   lb_point(s->env, "after-quorum");
   /* Repeated: some servers may have kept it since the first try, or for as long as it was extended. */
   if (!grant->valid_until) grant->valid_until = lease_end(&s->options, s->env, since, lock->ttl_ms);
@@ -324,7 +325,7 @@ static int redlock_release(struct lb_session *s, const struct lb_lock *lock, str
   struct redis_round round = round_delete(lock, grant);
   round.only_yes = s->options.where_granted && grant->valid_until; /* not of a release that is repeated */
   lb_point(s->env, "before-release");
-  redis_round_run(&s->fanout, &round, deadline);
+  redis_fanout_run(&s->fanout, &round, deadline);
   if (round.yes >= s->fanout.quorum) return LB_OK;
   /* valid_until == 0: an earlier release may have deleted it where it is missing now. */
   if (cannot_be_majority(s, &round)) return grant->valid_until ? LB_LOST : LB_OK;
@@ -341,7 +342,7 @@ static int redlock_extend(struct lb_session *s, const struct lb_lock *lock, stru
     return lb_fail(s->env, -EPERM, "it was extended %lld times, which is the limit", (long long)s->extensions);
   struct redlock_since since = redlock_since(&s->options, s->env, lb_now(s->env));
   struct redis_round round = round_expire(lock, redis_decimal(lock->ttl_ms, ttl), grant);
-  redis_round_run(&s->fanout, &round, deadline);
+  redis_fanout_run(&s->fanout, &round, deadline);
   bool quorum = round.yes >= (s->options.any_extends ? 1 : s->fanout.quorum);
   lb_ns end = lease_end(&s->options, s->env, since, lock->ttl_ms);
   if (quorum || end < grant->valid_until) grant->valid_until = end;
@@ -354,7 +355,7 @@ static int redlock_extend(struct lb_session *s, const struct lb_lock *lock, stru
 static int redlock_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant,
                          lb_ns deadline) {
   struct redis_round round = round_get(lock, grant);
-  redis_round_run(&s->fanout, &round, deadline);
+  redis_fanout_run(&s->fanout, &round, deadline);
   if (round.yes >= s->fanout.quorum) return redis_fanout_confirm(&s->fanout, grant);
   if (cannot_be_majority(s, &round)) return LB_LOST;
   return too_few(s, round.yes, "confirm it"), round.yes + round.no >= s->fanout.quorum ? LB_UNCONFIRMED : LB_UNKNOWN;
@@ -368,11 +369,11 @@ static int redlock_doubt(struct lb_session *s, const struct lb_lock *lock, const
 static uint64_t redlock_voters(struct lb_session *s) { return redis_fanout_confirmed(&s->fanout); }
 
 static int redlock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
-  return redis_inspect(s->env, s->target, endpoint, lock->key, deadline);
+  return redis_record_inspect(s->env, s->target, endpoint, lock->key, deadline);
 }
 
 static int redlock_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
-  return redis_break(s->env, s->target, endpoint, lock->key, deadline);
+  return redis_record_break(s->env, s->target, endpoint, lock->key, deadline);
 }
 
 /* ---- session ------------------------------------------------------------------------------------------ */
@@ -386,7 +387,7 @@ static int redlock_open(struct lb_session *s, const struct lb_config *config, lb
 }
 
 static int redlock_teardown(struct lb_session *s, lb_ns deadline) {
-  return redis_clean_each(s->env, s->target, s->prefix, deadline);
+  return redis_record_clean_each(s->env, s->target, s->prefix, deadline);
 }
 
 static void redlock_close(struct lb_session *s) { redis_fanout_deinit(&s->fanout); }

@@ -203,9 +203,9 @@ static int clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
   struct lb_target target;
   struct redis_link link;
   lb_own_target(own, endpoint, &target);
-  if (!target.sentinel_master) return redis_clean_each(env, &target, GLOB, deadline);
+  if (!target.sentinel_master) return redis_record_clean_each(env, &target, GLOB, deadline);
   int rc = redis_link_init(&link, env, &target);
-  return rc ? rc : redis_link_clean(&link, GLOB, deadline);
+  return rc ? rc : redis_record_clean(&link, GLOB, deadline);
 }
 
 /* ---- the kinds ---------------------------------------------------------------------------------- */

@@ -63,7 +63,9 @@ static size_t part_of_slot(const struct lb_cluster *cluster, unsigned slot) {
   return part;
 }
 
-static unsigned slot_of_key(const struct lb_cluster *cluster) { return cluster->key ? redis_slot(cluster->key) : 0; }
+static unsigned slot_of_key(const struct lb_cluster *cluster) {
+  return cluster->key ? redis_link_slot(cluster->key) : 0;
+}
 
 /* The part that a master has at first. */
 static size_t part_of_master(const struct lb_cluster *cluster, size_t index) {
@@ -228,7 +230,7 @@ static int replicas_online(struct lb_cluster *cluster, size_t index, lb_ns deadl
 static void name_marker(const struct lb_cluster *cluster, size_t index, char *name, size_t size) {
   unsigned i = 0;
   do snprintf(name, size, "lockbench:ready-%u", i++);
-  while (part_of_slot(cluster, redis_slot(name)) != part_of_master(cluster, index));
+  while (part_of_slot(cluster, redis_link_slot(name)) != part_of_master(cluster, index));
 }
 
 static int order_marker(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *order,

@@ -63,20 +63,20 @@ static int sentinel_try(struct lb_session *s, const struct lb_lock *lock, struct
 
 static int sentinel_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   struct redis_request del = {
-      .command = {&redis_delete_if_mine, {lock->key, grant->token}}, .grant = grant, .undoes = true};
+      .command = {&redis_script_delete_if_mine, {lock->key, grant->token}}, .grant = grant, .undoes = true};
   return ask(s, &del, grant, LB_LOST, deadline);
 }
 
 static int sentinel_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   char ttl[REDIS_DECIMAL_MAX];
   struct redis_request expire = {
-      .command = {&redis_expire_if_mine, {lock->key, grant->token, redis_decimal(lock->ttl_ms, ttl)}}};
+      .command = {&redis_script_expire_if_mine, {lock->key, grant->token, redis_decimal(lock->ttl_ms, ttl)}}};
   lb_ns end = lb_lease_end(lb_now(s->redis.env), lock->ttl_ms);
   return lb_lease_extended(grant, ask(s, &expire, grant, LB_LOST, deadline), end);
 }
 
 static int sentinel_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
-  return redis_inspect(s->redis.env, s->redis.link.target, endpoint, lock->key, deadline);
+  return redis_record_inspect(s->redis.env, s->redis.link.target, endpoint, lock->key, deadline);
 }
 
 static int sentinel_teardown(struct lb_session *s, lb_ns deadline) {

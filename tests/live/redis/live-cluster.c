@@ -72,7 +72,7 @@ static const char *says(int server, const char *format, ...) {
 static bool is(const char *said, const char *expected) { return strcmp(said, expected) == 0; }
 
 static int has(int server, const char *key) {
-  return redis_inspect(&env.base, &target, (size_t)server, key, in_ms(1000));
+  return redis_record_inspect(&env.base, &target, (size_t)server, key, in_ms(1000));
 }
 
 /* ---- requests --------------------------------------------------------------------------------------------- */
@@ -112,7 +112,7 @@ static void each_key_has_its_master(void) {
 }
 
 static void a_key_is_counted_where_it_is(void) {
-  struct redis_command numbered = {&redis_set_numbered, {"run-numbered", "token", "60000"}};
+  struct redis_command numbered = {&redis_script_set_numbered, {"run-numbered", "token", "60000"}};
   check(ask(&numbered, true) == 1, "a key and its counter are set by one script");
   int server = redis_session_server(&session);
   check(server >= 0 && has(server, "{run-numbered}.fence") == 1, "the counter is on the same server");
@@ -121,7 +121,7 @@ static void a_key_is_counted_where_it_is(void) {
 /* The slot of A and B goes from one master to the next; A is there before. */
 static void a_slot_is_moved(void) {
   char id[2][64];
-  unsigned slot = redis_slot(A);
+  unsigned slot = redis_link_slot(A);
   check(setnx(A) == 1, "a key is set in a slot that is about to be moved");
   int from = redis_session_server(&session), to = (from + 1) % 3;
   if (from < 0) return;
@@ -134,7 +134,8 @@ static void a_slot_is_moved(void) {
         "what has not been moved is asked for at the old master");
   check(setnx(B) == 1 && redis_session_server(&session) == to, "what was not there is set at the new one");
   check(has(to, B) == 1 && has(from, B) == 0, "and is there alone");
-  check(ask(&(struct redis_command){&redis_expire_if_mine, {B, "token", "60000"}}, false) == 1, "a script follows it");
+  check(ask(&(struct redis_command){&redis_script_expire_if_mine, {B, "token", "60000"}}, false) == 1,
+        "a script follows it");
   check(setnx(A) == 0 && redis_session_server(&session) == from, "that was for each one request");
   check(ask(&(struct redis_command){.argv = {"DEL", A}}, false) == 1, "the old key is deleted");
   bool moved = is(says(to, "CLUSTER SETSLOT %u NODE %s", slot, id[1]), "OK") &&

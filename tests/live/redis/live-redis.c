@@ -427,8 +427,8 @@ TEST_BODY(scripts_survive_a_flush_of_the_server_cache) {
   assert_int_equal(extend(&a, "k", TTL_MS, &mine), LB_OK);
   assert_int_equal(release(&a, "k", &mine), LB_OK);
   /* and are asked for by their right names afterwards */
-  assert_int_equal(operate(0, "SCRIPT EXISTS %s", redis_delete_if_mine.sha1), 1);
-  assert_int_equal(operate(0, "SCRIPT EXISTS %s", redis_expire_if_mine.sha1), 1);
+  assert_int_equal(operate(0, "SCRIPT EXISTS %s", redis_script_delete_if_mine.sha1), 1);
+  assert_int_equal(operate(0, "SCRIPT EXISTS %s", redis_script_expire_if_mine.sha1), 1);
 }
 
 AS_TOKEN(a_replica_refuses_and_that_is_definite);
@@ -504,8 +504,8 @@ TEST_BODY(the_numbering_scripts_survive_a_flush) {
   operate(0, "SCRIPT FLUSH", NULL);
   assert_int_equal(try(&a, "k", &mine), LB_OK);
   assert_int_equal(resolve(&a, "k", &mine), LB_OK);
-  assert_int_equal(operate(0, "SCRIPT EXISTS %s", redis_set_numbered.sha1), 1);
-  assert_int_equal(operate(0, "SCRIPT EXISTS %s", redis_number_if_mine.sha1), 1);
+  assert_int_equal(operate(0, "SCRIPT EXISTS %s", redis_script_set_numbered.sha1), 1);
+  assert_int_equal(operate(0, "SCRIPT EXISTS %s", redis_script_number_if_mine.sha1), 1);
 }
 
 /* ---- redlock ------------------------------------------------------------------------------------------ */

@@ -271,7 +271,7 @@ static void cluster_is_ready(struct trial *t) {
   char slot[16];
   redis_is_ready(t);
   check(t, lb_cluster_primary(c, in_s(1)) == 0, "the first server has the slot of the key");
-  snprintf(slot, sizeof slot, "%u", redis_slot(KEPT));
+  snprintf(slot, sizeof slot, "%u", redis_link_slot(KEPT));
   check(t, is(redis_says(&c->server[5], "CLUSTER KEYSLOT " PROBE), slot), "which is slot %s for it, too", slot);
   for (size_t i = 0; i < 6; i++) {
     const char *info = redis_says(&c->server[i], "CLUSTER INFO");

@@ -107,7 +107,7 @@ STATES(a_refusal_is_no_answer, fake_answer("-OOM command not allowed\r\n"), asse
 static const char *spelled(const struct redis_command *command, bool whole) {
   static char text[512];
   struct redis_words words;
-  assert_int_equal(redis_spell(&fake_env, command, whole, &words), 0);
+  assert_int_equal(redis_command_spell(&fake_env, command, whole, &words), 0);
   *text = '\0';
   for (int i = 0; i < words.count; i++) strcat(strcat(text, i ? " " : ""), words.word[i]);
   return text;
@@ -126,7 +126,8 @@ TEST(a_key_too_long_for_a_counter_is_refused) {
   char key[REDIS_COUNTER_MAX] = "";
   struct redis_words words;
   memset(key, 'k', sizeof key - 1);
-  assert_int_equal(redis_spell(&fake_env, &(struct redis_command){&counting, {key}}, false, &words), -ENAMETOOLONG);
+  assert_int_equal(redis_command_spell(&fake_env, &(struct redis_command){&counting, {key}}, false, &words),
+                   -ENAMETOOLONG);
   struct redis_request request = {.command = {&counting, {key}}};
   assert_int_equal(redis_session_ask(&session, &request, in_ms(100)), -ENAMETOOLONG);
   assert_null(request.reply);

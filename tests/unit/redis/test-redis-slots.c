@@ -83,23 +83,25 @@ static void assert_heard(size_t i, unsigned server, const char *command) {
 /* ---- slots ------------------------------------------------------------------------------------------------ */
 
 TEST(slots_are_those_of_the_specification) {
-  assert_int_equal(redis_slot("123456789"), 0x31c3);
-  assert_int_equal(redis_slot("somekey"), 11058);
-  assert_int_equal(redis_slot("foo{hash_tag}"), 2515);
-  assert_int_equal(redis_slot("bar{hash_tag}"), 2515);
-  assert_int_equal(redis_slot("foo{{bar}}zap"), redis_slot("{bar"));
-  assert_int_equal(redis_slot("foo{bar}{zap}"), redis_slot("bar"));
-  assert_int_not_equal(redis_slot("foo{}{bar}"),
-                       redis_slot("bar")); /* nothing in the first braces: the whole name counts */
-  assert_int_not_equal(redis_slot("foo{}{bar}"), redis_slot(""));
+  assert_int_equal(redis_link_slot("123456789"), 0x31c3);
+  assert_int_equal(redis_link_slot("somekey"), 11058);
+  assert_int_equal(redis_link_slot("foo{hash_tag}"), 2515);
+  assert_int_equal(redis_link_slot("bar{hash_tag}"), 2515);
+  assert_int_equal(redis_link_slot("foo{{bar}}zap"), redis_link_slot("{bar"));
+  assert_int_equal(redis_link_slot("foo{bar}{zap}"), redis_link_slot("bar"));
+  assert_int_not_equal(redis_link_slot("foo{}{bar}"),
+                       redis_link_slot("bar")); /* nothing in the first braces: the whole name counts */
+  assert_int_not_equal(redis_link_slot("foo{}{bar}"), redis_link_slot(""));
 }
 
 TEST(a_counter_has_the_slot_of_its_key) {
   struct redis_words words;
-  assert_int_equal(
-      redis_spell(&fake_env, &(struct redis_command){&redis_set_numbered, {"run-7", "t", "1"}}, false, &words), 0);
+  assert_int_equal(redis_command_spell(&fake_env,
+                                       &(struct redis_command){&redis_script_set_numbered, {"run-7", "t", "1"}}, false,
+                                       &words),
+                   0);
   assert_string_equal(words.word[4], "{run-7}.fence");
-  assert_int_equal(redis_slot(words.word[4]), redis_slot("run-7"));
+  assert_int_equal(redis_link_slot(words.word[4]), redis_link_slot("run-7"));
 }
 
 /* ---- where a request goes --------------------------------------------------------------------------------- */
@@ -228,7 +230,7 @@ TEST(a_server_that_was_asked_for_one_request_may_name_another) {
 
 /* ASKING counts for one command: there is no second one to send the text of the script with. */
 TEST(a_script_behind_asking_is_sent_whole) {
-  struct redis_request request = {.command = {&redis_delete_if_mine, {KEY, "t"}}};
+  struct redis_request request = {.command = {&redis_script_delete_if_mine, {KEY, "t"}}};
   answer_slots(1, 2, 3);
   answer_elsewhere("ASK", 2);
   fake_answer("+OK\r\n");
@@ -307,11 +309,11 @@ TEST(a_lost_connection_that_was_put_aside_is_a_doubt) {
 TEST(a_server_is_looked_through_for_a_key) {
   fake_answer("*2\r\n$1\r\n7\r\n*0\r\n");
   fake_answer("*2\r\n$1\r\n0\r\n*1\r\n$5\r\nrun-1\r\n");
-  assert_int_equal(redis_inspect(&fake_env, &target, 1, "run-1", in_ms(100)), 1);
+  assert_int_equal(redis_record_inspect(&fake_env, &target, 1, "run-1", in_ms(100)), 1);
   assert_heard(0, 2, "SCAN 0 MATCH run-1 COUNT 1000");
   assert_heard(1, 2, "SCAN 7 MATCH run-1 COUNT 1000");
   fake_answer("*2\r\n$1\r\n0\r\n*0\r\n");
-  assert_int_equal(redis_inspect(&fake_env, &target, 1, "run-2", in_ms(100)), 0);
+  assert_int_equal(redis_record_inspect(&fake_env, &target, 1, "run-2", in_ms(100)), 0);
 }
 
 TEST(teardown_deletes_key_by_key_on_every_master) {

@@ -299,10 +299,10 @@ static const char *script_of_a_release(void) {
   return fake_heard(1);
 }
 
-STATES(a_release_tells_nobody, assert_non_null(strstr(script_of_a_release(), redis_delete_if_mine.sha1)));
+STATES(a_release_tells_nobody, assert_non_null(strstr(script_of_a_release(), redis_script_delete_if_mine.sha1)));
 
 TEST_WITH(a_release_tells_with_the_option, set_up_waking, tear_down) {
-  assert_non_null(strstr(script_of_a_release(), redis_delete_and_tell.sha1));
+  assert_non_null(strstr(script_of_a_release(), redis_script_delete_and_tell.sha1));
 }
 
 static int set_up_fenced(void **state) {

@@ -174,12 +174,12 @@ TEST(tls_is_refused_and_never_left_out) {
 
 /* ---- commands ----------------------------------------------------------------------------------------- */
 
-static const struct redis_command delete_k = {&redis_delete_if_mine, {"k", "token"}};
+static const struct redis_command delete_k = {&redis_script_delete_if_mine, {"k", "token"}};
 
 TEST(a_script_the_server_does_not_know_is_sent_whole) {
   fake_answer("-NOSCRIPT No matching script. Please use EVAL.\r\n");
   fake_answer(":1\r\n");
-  assert_int_equal(redis_run(conn, in_ms(50), &reply, &delete_k), 0);
+  assert_int_equal(redis_command_run(conn, in_ms(50), &reply, &delete_k), 0);
   assert_int_equal(reply->integer, 1);
   freeReplyObject(reply);
   assert_ptr_equal(strstr(fake_heard(0), "EVALSHA "), fake_heard(0));
@@ -187,7 +187,7 @@ TEST(a_script_the_server_does_not_know_is_sent_whole) {
 }
 
 STATES(a_script_behind_a_late_reply_is_sent_whole_at_once, assert_int_equal(call("SET", 50), LB_UNKNOWN),
-       assert_int_equal(redis_run(conn, in_ms(50), &reply, &delete_k), LB_UNKNOWN),
+       assert_int_equal(redis_command_run(conn, in_ms(50), &reply, &delete_k), LB_UNKNOWN),
        assert_ptr_equal(strstr(fake_heard(1), "EVAL if"), fake_heard(1)));
 
 TEST(tokens_are_20_bytes_in_hex_and_differ) {
@@ -318,8 +318,8 @@ static struct redis_round vote_round(void) {
 
 static struct redis_round hold_round(struct redis_fanout *fanout, bool silent_is_no) {
   struct redis_round round = vote_round();
-  redis_round_send(fanout, &round);
-  redis_round_gather(fanout, &round, silent_is_no, in_ms(50));
+  redis_fanout_send(fanout, &round);
+  redis_fanout_gather(fanout, &round, silent_is_no, in_ms(50));
   return round;
 }
 
@@ -381,7 +381,7 @@ TEST(unread_replies_are_not_taken_for_silence) {
   assert_int_equal(redis_fanout_init(&fanout, &fake_env, &target), 0);
   fake_answer("+yes\r\n");
   assert_int_equal(hold_round(&fanout, true).yes, 1);
-  redis_round_send(&fanout, &unread);
+  redis_fanout_send(&fanout, &unread);
   fake_say("+yes\r\n");
   size_t before = fake_accepted();
   fake_now += 2 * LB_NS_PER_S;
