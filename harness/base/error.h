@@ -13,7 +13,8 @@ struct lb_error {
   char text[1200];
 };
 
-/* Puts a printf text and the code into err (NULL: nobody wants it), returns the code. The arguments may be of the text that err holds. */
+/* Puts a printf text and the code into err (NULL: the caller wants no text), returns the code. The arguments may point
+ * into the text that err holds. */
 int lb_error(struct lb_error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int lb_error_va(struct lb_error *err, int code, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
 /* The same with -EINVAL: bad input. */

@@ -21,8 +21,8 @@ void lb_dig_holes(const char *path);
 /* Closes a stream that was written to; 0, or -errno of anything that went wrong on it since it was
  * opened (a full disk may only show here). */
 int lb_close_written(FILE *out);
-/* Opens a file to be read; NULL with errno, also for a folder (EISDIR), which fopen() would open and nobody could
- * read. */
+/* Opens a file to be read. NULL with errno, also for a folder (EISDIR): fopen() would open one, and only reads would
+ * fail. */
 FILE *lb_open_file(const char *path);
 /* Appends what comes from a file or a pipe to *data (from malloc; NULL = nothing yet), until that has `most` bytes or the
  * file ends; with a zero byte behind it. 0 or -errno. */

@@ -99,7 +99,7 @@ static size_t character_bytes(const unsigned char *text, size_t size) {
   return 0;
 }
 
-/* Control characters would reach the terminal of whoever reads the title of a scenario. */
+/* The title of a scenario is printed: control characters in it would change the reader's terminal. */
 static int check_text(struct lb_ini *ini, const char *line, size_t len) {
   for (size_t at = 0; at < len;) {
     size_t bytes = character_bytes((const unsigned char *)line + at, len - at);

@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of 0 of n: the one-sided upper bound 1 - 0.05^(1/n) (the "rule of three"), which is what "safe" quotes. */
+/* The bound after 0 events in n trials: the one-sided upper bound 1 - 0.05^(1/n) (the "rule of three"), which "safe"
+ * quotes. */
 double lb_upper95_zero(uint64_t n);
 
 /* What a trial adds to a rate: events, and what they could have happened in (faults, hours,
@@ -22,16 +23,16 @@ struct lb_part {
 struct lb_rate {
   double value, low, high;
 };
-/* Both allow for trials that differ by more than chance, and need no events to be independent within
- * a trial; trials have to be. With one trial nothing is known of that: the interval is then the one
- * of independent events. Without an event low = 0, and high is the one-sided 95 % bound of
- * independent events, which is that of lb_upper95_zero(). */
 
-/* From so many trials on they show how they differ. An interval of fewer is no measure of that: it is neither shown of
- * many events nor compared. */
+/* An interval from fewer trials does not show how trials differ. It is not shown for many events, and not compared. */
 enum { LB_LEAST_TRIALS = 2 };
 
-/* The share of the exposure in which something happened: events <= exposure in each trial. */
+/* The share of the exposure in which something happened: events <= exposure in each trial.
+ *
+ * This interval and that of lb_rate_per() allow for trials that differ by more than chance. Trials have to be
+ * independent; events within a trial need not be. One trial says nothing of that: the interval is then the one of
+ * independent events. Without an event low = 0, and high is the one-sided 95 % bound of independent events, that of
+ * lb_upper95_zero(). */
 struct lb_rate lb_rate_share(const struct lb_part *trial, size_t count);
 /* Events per `per` units of exposure, as in "violations per 1000 hand-offs". */
 struct lb_rate lb_rate_per(const struct lb_part *trial, size_t count, double per);
@@ -42,8 +43,7 @@ struct lb_rate lb_rate_per(const struct lb_part *trial, size_t count, double per
  * again, never operations, for those of one trial share its luck. What both sides have in common, or
  * what has changed between two runs beside what was meant to, no interval can know. */
 
-/* Of at least one value; the mean of the two in the middle where their number is even. `values` is
- * sorted by it. */
+/* The median of at least one value; of an even number the mean of the two in the middle. It sorts `values`. */
 double lb_median(double *values, size_t count);
 
 #endif

@@ -126,7 +126,7 @@ static bool read_line(char *line, int size) {
   return told;
 }
 
-/* False also where nobody can tell. */
+/* False also if the kernel does not say. */
 static bool is_tight(void) {
   char line[100];
   unsigned long long all = 0, available = 0;

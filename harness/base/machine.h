@@ -21,12 +21,11 @@ void lb_machine_read(struct lb_machine *ret, const char *results_dir);
  * with a process for each processor, which takes nearly half a second. 0 where that cannot be tried. */
 double lb_machine_others(void);
 
-/* What the machine has left: how much of its processors' time nobody used lately, whoever that could have been. */
+/* What the machine has left: idle processor time, of all processes together, and memory. */
 struct lb_spare {
-  double
-      share; /* of the time of all processors between the last two looks; 0 before the second one, and where nobody can tell */
-  bool tight;  /* less than a quarter of its memory is available */
-  uint64_t at; /* of the last look, by lb_clock_ns() */
+  double share; /* of the time of all processors between the last two looks; 0 = unknown (so before the second one) */
+  bool tight;   /* less than a quarter of its memory is available */
+  uint64_t at;  /* of the last look, by lb_clock_ns() */
   unsigned long long idle, all;
 };
 

@@ -12,7 +12,7 @@
 /* The folder of scenarios/ and plots/: LOCKBENCH_ROOT, else that of an installed program, else where the sources were
  * when this was built. Not to be freed. */
 const char *lb_root(void);
-/* Whether that is the folder of an installed program: nobody writes there. */
+/* Whether that is the folder of an installed program, to which users have no write access. */
 bool lb_is_installed(void);
 /* What installs the libraries of others: "./bench peers", or a script of an installed program. Not to be freed. */
 const char *lb_peers_installer(void);

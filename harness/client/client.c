@@ -13,7 +13,7 @@
 #include "driver.h"
 #include "hooks.h"
 
-/* Before it runs: whoever looks at the state after lb_client_start() must not see the former life. */
+/* Before the client runs: a caller that reads the state after lb_client_start() must not see the former life. */
 static void begin_life(struct lb_client_state *state) {
   atomic_store(&state->asks, false);
   atomic_store(&state->holds, false);

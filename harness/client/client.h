@@ -93,7 +93,7 @@ struct lb_client { /* who it is, set before its first life; and its body, which 
   const struct lb_driver *driver;
   char name[32];
   uint32_t number;  /* from 0: what its events and its state in the memory are found by */
-  size_t log;       /* of the memory, written by whoever runs it; clients that one thread runs may share it */
+  size_t log;       /* of the memory, written by the thread that runs it; clients of one thread may share a log */
   uint32_t own_key; /* the key it uses where each client has its own */
   struct lb_host *host;
   struct lb_skew *skew; /* the clocks of its host; NULL = true ones */

@@ -47,8 +47,8 @@
 #define fiber_free(fiber) ((void)(fiber))
 #endif
 
-/* Who leaves by a jump never returns, so ThreadSanitizer would count one more call at each switch, until its stack of them
- * is full. For clang `no_sanitize` would not do: it goes on counting calls. */
+/* A function that leaves by a jump never returns. ThreadSanitizer would count one more call at each switch, until its
+ * stack of calls is full. clang's `no_sanitize` does not help: it goes on counting calls. */
 #if defined(FOR_THREADS)
 #define NEVER_RETURNS __attribute__((disable_sanitizer_instrumentation)) static _Noreturn
 #elif defined(__SANITIZE_THREAD__)
@@ -57,12 +57,12 @@
 #define NEVER_RETURNS static _Noreturn
 #endif
 
-/* A client library puts a few kB on its stack. Pages that nobody touches cost nothing. */
+/* A client library puts a few kB on its stack. Untouched pages cost nothing. */
 enum { STACK = 256 * 1024, GUARD = 4096 };
 
 struct lb_coroutine {
   jmp_buf here, outside;
-  ucontext_t first; /* not on a stack: nobody returns from there, and a sanitizer would go on guarding it */
+  ucontext_t first; /* not on a stack: no function returns from there, and a sanitizer would go on guarding it */
   void (*run)(void *arg);
   void *arg;
   char *map, *stack; /* the page between them cannot be touched: what grows too far ends here */

@@ -14,7 +14,7 @@ struct lb_coroutine;
 struct lb_coroutine *lb_coroutine_new(void (*run)(void *arg), void *arg);
 /* Until it yields. False: run() has returned, and it must not be resumed again. */
 bool lb_coroutine_resume(struct lb_coroutine *coroutine);
-/* Inside of it: back to whoever resumed it. */
+/* Called inside the coroutine: back to the caller of lb_coroutine_resume(). */
 void lb_coroutine_yield(struct lb_coroutine *coroutine);
 /* From outside, wherever it has come to. What its stack refers to is not freed. NULL is fine. */
 void lb_coroutine_free(struct lb_coroutine *coroutine);

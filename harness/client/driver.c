@@ -147,7 +147,7 @@ static int start(struct lb_client *client, const struct lb_client_plan *plan, co
   int error = errno;
   if (body->pid == 0) become_client(client, plan, ground, parent, pair);
   close(pair[1]);
-  if (body->pid > 0 && ground->prepare) setpgid(body->pid, body->pid); /* both do: whoever is first */
+  if (body->pid > 0 && ground->prepare) setpgid(body->pid, body->pid); /* both do, as either may be first */
   if (body->pid > 0) return 0;
   body->pid = 0;
   client->driver->end(client);

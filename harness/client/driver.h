@@ -29,7 +29,7 @@ struct lb_driver {
   int (*peek)(const struct lb_client *client);
   enum lb_life (*look)(struct lb_client *client);
   int (*signal)(struct lb_client *client, enum lb_client_signal signal);
-  /* Of one that has died: "died of SIGSEGV", "exited with status 3". */
+  /* How a dead client ended: "died of SIGSEGV", "exited with status 3". */
   void (*tell_end)(const struct lb_client *client, char *buf, size_t size);
   void (*end)(struct lb_client *client);
 };
@@ -38,8 +38,8 @@ extern const struct lb_driver lb_driver_process, lb_driver_exec, lb_driver_corou
 /* The one for the clients of this protocol; `coroutines`: many of them are to share a process. */
 const struct lb_driver *lb_driver_of(const struct lb_protocol *protocol, bool coroutines);
 
-/* Of a process that runs clients: what a client library or a plugin prints is not for our own output, and nobody types
- * anything to it. */
+/* Called in a process that runs clients. Client libraries and plugins then print into `output` instead of our own
+ * output, and read an empty input. */
 void lb_driver_speak_into(int output);
 
 #endif

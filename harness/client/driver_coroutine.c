@@ -77,7 +77,7 @@ struct lb_workers {
   struct lb_body body[]; /* by number of the client */
 };
 
-/* Full: whoever is to hear it has not listened yet, and will find all that is new. */
+/* A full socket is fine: the other side has a ring to read, and will then find all that is new. */
 static void ring(int bell) { (void)!send(bell, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL); }
 
 /* ---- in a worker: a client waits ---------------------------------------------------------------------------------- */
@@ -277,7 +277,7 @@ static void allow_many_files(void) {
   setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* An end that is open in nobody else tells either side that the other one has gone. */
+/* A socket reports that the other side has gone only if no other process has that end open. */
 static void close_bells(const struct worker *w, bool own) {
   close(w->bell[0]);
   if (!own && w->bell[1] >= 0) close(w->bell[1]);

@@ -23,7 +23,7 @@ struct lb_process_env {
   struct lb_env base; /* hand &x.base to a protocol */
   struct lb_rng rng;
   const struct lb_skew *skew; /* its host's clocks, NULL = true ones; the owner sets it after lb_env_init() */
-  struct lb_wall_told *told;  /* NULL = to nobody; likewise */
+  struct lb_wall_told *told;  /* NULL = it tells no one; the owner sets it likewise */
   /* How it blocks, in true time: ppoll(2) and a sleep, unless a driver whose clients take turns sets others. poll: for
    * at most `most` (LB_NEVER = for ever); > 0, 0 or -1 with errno. */
   int (*poll)(struct lb_process_env *env, struct pollfd *fds, size_t count, lb_ns most);

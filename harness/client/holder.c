@@ -22,7 +22,7 @@
 
 enum { CLEAN_UP_MS = 500, RENEW_MS = 500 };
 
-/* ---- a hold: its events, its lease, and what is owed when nobody can say how it ended ---- */
+/* ---- a hold: its events, its lease, and what is owed when its end is unknown ---- */
 
 static void record_of(struct lb_holder *h, uint32_t key, enum lb_event_kind kind, struct lb_event event) {
   event.kind = (uint16_t)kind;
@@ -176,7 +176,7 @@ int lb_holder_renew(struct lb_holder *h) {
 
 /* ---- asking, and letting go ---- */
 
-/* What is paid is recorded: from then on nobody has to think that this client might hold the key. */
+/* A debt that is paid is recorded: the checker then knows that this client does not hold the key. */
 static void pay_debts(struct lb_holder *h, lb_ns deadline) {
   char name[LB_KEY_NAME_MAX];
   size_t kept = 0;
@@ -189,9 +189,9 @@ static void pay_debts(struct lb_holder *h, lb_ns deadline) {
   h->debt_count = kept;
 }
 
-/* Who is refused may be in its own way: what an attempt had asked for that was given up can come to pass later. So
- * debts are called in again between two tries, from `due` on. Returns when they are due next: not with every try, as a
- * debt that nobody takes costs time in which the client could ask. */
+/* A refused client may be in its own way: an abandoned attempt of it can be granted later. So it releases its debts
+ * again between two tries, from `due` on. Returns when they are due next. Not at every try: a release that the service
+ * does not take costs time in which the client could ask. */
 static lb_ns pay_again(struct lb_holder *h, lb_ns due, lb_ns deadline) {
   if (!h->debt_count || lb_now(h->env) < due) return due;
   pay_debts(h, lb_earlier(deadline, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS));
@@ -302,7 +302,7 @@ static int granted(struct lb_holder *h) {
   record_lease(h, LB_EV_GRANTED, event);
   if (h->names_server) record_server(h, lb_holder_server(h)), record_voters(h), record_seen(h);
   h->holding = true;
-  /* Who takes a grant without a look at its lease does not hurry to keep that up. */
+  /* A client that has not looked at the lease of its grant is in no hurry to renew it. */
   bool looked = !lb_holder_is_over(h);
   h->renew_at = looked ? when_to_renew(h) : renew_in(h, lb_now(h->env), lb_holder_ttl_over(h, 3));
   atomic_store(&lb_holder_state(h)->writes, 0);

@@ -27,7 +27,7 @@ static enum lb_check_result ask_service(struct lb_holder *h) {
   return lb_hook_answer(lb_hook_call(h, LB_HOOK_HOLDS, &lock, &h->grant, lb_now(h->env) + bound));
 }
 
-/* Asks nobody: what was said of the session already. */
+/* Sends nothing: it looks at what the session has been told already. */
 static enum lb_check_result look_for_signals(struct lb_holder *h) {
   char name[LB_KEY_NAME_MAX];
   if (!h->protocol->doubt) return LB_CHECK_ERROR;
@@ -39,7 +39,7 @@ static enum lb_check_result look_for_signals(struct lb_holder *h) {
                         : LB_CHECK_IN_DOUBT;
 }
 
-/* 0 = this guard leaves it to the resource, or to nobody. */
+/* 0 = this guard leaves the check to the resource, or there is none. */
 static enum lb_check_result guard_says(struct lb_holder *h) {
   switch (h->guard) {
     case LB_GUARD_NONE:
@@ -90,7 +90,7 @@ static int note_access(struct lb_holder *h, enum lb_event_kind kind, bool accept
   return accepted ? LB_OK : lb_holder_give_up_hold(h);
 }
 
-/* The first access of a hold claims the resource, whoever had it: so it is always accepted. */
+/* The first access of a hold claims the resource from any earlier holder, so it is always accepted. */
 static bool read_resource(struct lb_holder *h) {
   struct lb_resource *resource = &h->memory->resource[h->key];
   if (h->guard != LB_GUARD_CLAIM)
@@ -136,7 +136,7 @@ int lb_holder_write(struct lb_holder *h) {
   return LB_OK;
 }
 
-/* Nobody tells the client what becomes of it. */
+/* The client is not told whether its late write was accepted. */
 int lb_holder_write_late(struct lb_holder *h) {
   struct lb_client_state *state = lb_holder_state(h);
   if (atomic_load(&state->on_its_way)) return lb_fail(h->env, -EBUSY, "an earlier write of it is still on its way");

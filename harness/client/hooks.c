@@ -168,8 +168,8 @@ void lb_hooks_own_process(void) {
 
 /* ---- one call ---------------------------------------------------------------------------------------------------- */
 
-/* Before the call: the hook and its deadline stand in shared memory, in true time, for whoever finds this client
- * hanging. */
+/* Before the call: shared memory gets the hook and its deadline, in true time. The controller reads them when this
+ * client hangs. */
 static void enter(struct lb_holder *h, enum lb_hook hook, lb_ns deadline) {
   h->hook_deadline = deadline;
   lb_ns bound = h->to_truth && deadline != LB_NEVER ? h->to_truth(h->env, deadline) : deadline;
@@ -353,7 +353,7 @@ uint64_t lb_hook_number(struct lb_holder *h, enum lb_hook hook) {
   return 0;
 }
 
-/* Who could not even be reached gave no answer. Any other failure is an error. */
+/* A server that could not be reached gave no answer. Any other failure is an error. */
 static bool is_out_of_reach(int error) {
   static const int codes[] = {ECONNREFUSED, ECONNRESET,   ECONNABORTED, EPIPE,     ENOTCONN,
                               ETIMEDOUT,    EHOSTUNREACH, ENETUNREACH,  EHOSTDOWN, ENETDOWN};

@@ -43,7 +43,7 @@ const char *lb_hook_name(enum lb_hook hook);
 int lb_contract_result(enum lb_hook hook, int result, struct lb_error *complaint);
 /* The answer of `server`: "server answered 7, which is neither -ENOENT nor one of 3 endpoints". */
 int lb_contract_server(int result, size_t endpoint_count, struct lb_error *complaint);
-/* The answer of `voters` after a grant: "voters named nobody". */
+/* The answer of `voters` after a grant: at least one endpoint, and none that does not exist. */
 int lb_contract_voters(uint64_t voters, size_t endpoint_count, struct lb_error *complaint);
 /* The answer of `seen`: a number that a history can hold. */
 int lb_contract_seen(uint64_t seen, struct lb_error *complaint);
@@ -67,7 +67,7 @@ void lb_contract_clean_text(char *text, size_t size);
 void lb_hooks_own_process(void);
 
 int lb_hook_open(struct lb_holder *holder, const struct lb_config *config, lb_ns deadline);
-/* The session's memory stays the caller's. `deadline` is for whoever finds the client hanging. */
+/* The session's memory stays the caller's. The controller compares `deadline` with the time when the client hangs. */
 void lb_hook_close(struct lb_holder *holder, lb_ns deadline);
 /* From setup to doubt, but for inspect and break_lock. setup and teardown need no lock and no grant, and are LB_OK
  * without such a hook; the protocol has to have the others. With LB_OK from try_acquire and resolve the grant is

@@ -176,7 +176,7 @@ static bool read_wait(int file, uint64_t *ret_ns) {
   return true;
 }
 
-/* From here on: what it waited before nobody was looking. */
+/* Begins to count here: a client's wait before this call is not known. */
 static void watch(struct watched *w, int pid) {
   char path[40];
   if (w->file >= 0) close(w->file);
@@ -197,7 +197,7 @@ static uint64_t look_at(struct watched *w, int pid) {
   return (w->waited_ns = waited) - before;
 }
 
-/* Less than a beat is no stall that adds up: whoever wakes up waits a little. */
+/* A process that wakes up always waits a little, so the total counts only stalls of more than a beat. */
 static void note(struct lb_memory *memory, uint64_t stall_ns) {
   if (stall_ns > atomic_load(&memory->max_stall_ns)) atomic_store(&memory->max_stall_ns, stall_ns);
   if (stall_ns > beat_ns) atomic_fetch_add(&memory->stalled_ns, stall_ns);

@@ -88,7 +88,7 @@ static int do_acquire(struct lb_program *p, const struct lb_command *c) {
   return r == LB_OK ? lb_holder_acquire(&p->holder, c->key, c->deadline) : r;
 }
 
-/* What the program of a client does if nobody tells it what comes next. */
+/* What the program of a client does without a command. */
 static int do_section(struct lb_program *p, const struct lb_command *c) {
   int r = do_acquire(p, c);
   if (r != LB_OK) return r;

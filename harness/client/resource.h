@@ -33,8 +33,8 @@ bool lb_resource_read(struct lb_resource *resource, bool checks, uint64_t fence,
 bool lb_resource_write(struct lb_resource *resource, bool checks, uint64_t fence, uint64_t value);
 
 /* The same resource with claims instead of fences: check-and-set by a unique token, as S. Sanfilippo proposed for
- * Redlock ("Is Redlock safe?", antirez.com/news/101, 2016). A resource is used in one of the two ways only. */
-/* Writes `token` into the resource and reads the value in the same step. */
+ * Redlock ("Is Redlock safe?", antirez.com/news/101, 2016). A resource is used in one of the two ways only. This call
+ * writes `token` into the resource and reads the value in the same step. */
 void lb_resource_claim(struct lb_resource *resource, uint64_t token, uint64_t *ret);
 /* One access in one atomic step if `token` still stands there. False: another one does; nothing changed (and *ret is
  * 0). */

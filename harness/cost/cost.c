@@ -135,8 +135,8 @@ static void charge(enum lb_cost_column column, const struct lb_counts *before, c
   }
 }
 
-/* What a look adds to the counters, the least of several times: nobody does anything, but a server may have something
- * to do of its own. */
+/* What a look itself adds to the counters. A server may also do something of its own meanwhile, so the least of several
+ * looks counts. */
 static bool look_at_looks(struct lb_error *err) {
   struct lb_counts before, after;
   c.of_a_look = (struct lb_counts){0};

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * cost.h - what a lock costs, counted: per acquire and per release of a client that is alone, and per attempt that is
- * refused because another client holds. The servers are started for it, with the disk storage of a measured trial, and
- * it is counted where it happens:
- * - at the client's connections, by the kernel: bytes, and round trips, which are the waits for an answer after
- * something was sent;
+ * cost.h - counts what a lock costs: per acquire and per release of a client that is alone, and per attempt that is
+ * refused because another client holds. It starts the servers, with the disk storage of a measured trial, and counts in
+ * three places:
+ * - at the client's connections, by the kernel: bytes, and round trips (waits for an answer after something was sent);
  * - at the servers, by what they say of themselves (the hooks requests, commits and counts of servers/family.h);
  * - at their files, by a library that is loaded into them (servers/disk.h).
- * What nobody counts is not known, and never worked out from something else.
+ * A figure without a counter is unknown. It is never computed from other figures.
  */
 #ifndef LB_COST_H
 #define LB_COST_H

@@ -23,7 +23,7 @@ enum lb_own_what {
   LB_OWN_COUNT
 };
 
-/* Whom a login is for: a section of the file of --auth, and the middle of LOCKBENCH_..._PASSWORD. */
+/* The kind of server that a login is for: a section of the file of --auth, and the middle of LOCKBENCH_..._PASSWORD. */
 enum lb_own_login_of {
   LB_LOGIN_REDIS,
   LB_LOGIN_SENTINEL,
@@ -99,8 +99,8 @@ void lb_own_target(const struct lb_own *own, struct lb_endpoint *endpoint, struc
 struct lb_own_login *lb_own_login(enum lb_own_login_of whom);
 /* "redis": the section, and in capitals the part of the names in the environment. */
 extern const char *const lb_own_login_names[LB_LOGIN_COUNT];
-/* Takes LOCKBENCH_REDIS_USER, _PASSWORD, _TLS and _CA and so on out of the environment, where nobody finds them any
- * more. 0, or -EINVAL with one line in err. */
+/* Takes LOCKBENCH_REDIS_USER, _PASSWORD, _TLS and _CA and so on out of the environment, so that no child inherits them.
+ * 0, or -EINVAL with one line in err. */
 int lb_own_take_environment(struct lb_error *err);
 /* Reads a file of logins. What is in it wins over the environment. 0, or -EINVAL with one line in err (no such file;
  * one that others may read; FILE:LINE: what was found, what was expected). */

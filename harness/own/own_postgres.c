@@ -19,7 +19,7 @@ static const char *value_of(const PQconninfoOption *options, const char *keyword
   return NULL;
 }
 
-/* Of the keywords that libpq knows those that mean something here. */
+/* The first keyword with a value that libpq knows and that means nothing here; NULL = there is none. */
 static const char *not_taken(const PQconninfoOption *options) {
   static const char *const taken[] = {"host", "hostaddr", "port", "dbname", "user", "sslmode", "sslrootcert", NULL};
   for (; options->keyword; options++) {

@@ -259,7 +259,7 @@ typedef int timedwait_fn(pthread_cond_t *cond, pthread_mutex_t *mutex, const str
 typedef int clockwait_fn(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
                          const struct timespec *deadline);
 
-/* libc's own. Nobody waits before main, so dlsym may be asked here. */
+/* libc's own function. The first wait comes when main() runs, so dlsym() may be called here. */
 static void *find_next(void *_Atomic *known, const char *name) {
   void *found = atomic_load_explicit(known, memory_order_relaxed);
   if (!found) atomic_store_explicit(known, found = dlsym(RTLD_NEXT, name), memory_order_relaxed);

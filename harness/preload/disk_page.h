@@ -13,18 +13,18 @@
 #define LB_DISK_PAGE "disk.page"
 
 struct lb_disk_page {
-  _Atomic uint64_t loaded; /* processes that have mapped it: 0 = nobody counts */
+  _Atomic uint64_t loaded; /* processes that have mapped it: 0 = no process counts */
   _Atomic uint64_t writes, bytes, syncs;
 };
 
 /* ---- the journal ------------------------------------------------------------------------------
  *
- * What a server has written to its files, and what of it a disk would have kept if the power had gone: a file that the
- * processes of the server map and append to, and that is read when all of them are dead, or while they go on.
+ * A record of what a server wrote to its files, which says what a disk would have kept after a power loss. The
+ * processes of the server map this file and append to it. It is read when they are dead, or while they run.
  *
  * Each write leaves an entry with what stood there before, each sync one that says when it began. A write has reached
- * the disk when a sync of its file began after it had returned: then it is kept. Nobody waits for anybody, so a process
- * may be killed anywhere. */
+ * the disk when a sync of its file began after it had returned: then it is kept. No process waits for another one, so
+ * each may be killed anywhere. */
 
 #define LB_JOURNAL_VARIABLE "LOCKBENCH_JOURNAL"
 #define LB_JOURNAL_BYTES (UINT64_C(256) << 20) /* sparse: it takes what is used */
@@ -32,7 +32,7 @@ struct lb_disk_page {
 enum lb_journal_kind { LB_JOURNAL_WRITE = 1, LB_JOURNAL_SYNC };
 
 struct lb_journal_entry {       /* a multiple of 8 bytes, with what follows it */
-  uint64_t bytes;               /* of all of it; 0 = whoever made it was killed before it was there */
+  uint64_t bytes;               /* of all of it; 0 = its process was killed before it was complete */
   uint64_t kind;                /* enum lb_journal_kind */
   uint64_t device, inode, born; /* the file; born: a number that its inode had not before */
   uint64_t at, size, old_size;  /* write: from where, how much was asked for, and how long the file was */
@@ -42,7 +42,7 @@ struct lb_journal_entry {       /* a multiple of 8 bytes, with what follows it *
 };
 
 struct lb_journal {
-  _Atomic uint64_t users;  /* processes that have mapped it: 0 = nobody writes it */
+  _Atomic uint64_t users;  /* processes that have mapped it: 0 = no process writes it */
   _Atomic uint64_t used;   /* bytes of entries */
   _Atomic uint64_t moment; /* a clock that counts */
   _Atomic uint64_t full;   /* 1 = something is not in it */

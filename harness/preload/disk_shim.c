@@ -67,7 +67,7 @@ static struct lb_journal_entry *append(const struct lb_journal_entry *head) {
     return NULL;
   }
   uint64_t at = atomic_fetch_add(&journal->used, bytes);
-  if (at + bytes > room) { /* others were faster: an end that nobody reads */
+  if (at + bytes > room) { /* others were faster: this end is never read */
     atomic_store(&journal->full, 1);
     return NULL;
   }

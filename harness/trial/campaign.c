@@ -82,7 +82,7 @@ static size_t replacement(const struct lb_scenario *scenario, const struct lb_to
 }
 
 /* Puts a number in place of `any`. A role that has one, or that only the play can name (`primary`, `holder`), stays as
- * it is. A system without servers has no nodes: the number drawn for it names nobody, and cast.c refuses it. */
+ * it is. A system without servers has no nodes: the number drawn for it names no server, and cast.c refuses it. */
 static void draw_role(struct lb_rng *rng, struct lb_role *role, size_t nodes, size_t clients) {
   if (role->number != 0) return;
   if (role->kind == LB_ROLE_NODE) role->number = 1 + (int)lb_rng_below(rng, nodes ? nodes : 1);
@@ -215,12 +215,12 @@ static void await_grant(struct campaign *c) {
 
 static bool is_empty(const struct lb_cast *cast) { return cast->server_count + cast->client_count == 0; }
 
-/* True if it was proved. What does not fire (nobody held, the server was not yet back) is noted and left out: no fault,
- * no claim. */
+/* True if the fault was proved. A fault that does not fire is noted and left out: no client held, for example, or the
+ * server was not yet back. It is then neither a fault nor a claim. */
 static bool play_fault(struct campaign *c, const struct lb_planned *f, size_t *tried) {
   struct lb_cast a = {0}, b = {0};
   struct lb_error err;
-  c->s->primary = -1; /* whoever decides now */
+  c->s->primary = -1; /* each fault looks for the primary anew */
   int r = lb_cast_find(c->s, &f->step.a, &a, &err);
   if (r == 0 && f->step.b.kind != LB_ROLE_NONE) r = lb_cast_find(c->s, &f->step.b, &b, &err);
   if (r == 0 && (is_empty(&a) || (f->step.b.kind != LB_ROLE_NONE && is_empty(&b))))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a role to hosts: who is primary now, who holds, who asks. Servers are asked; what a client does stands in the
- * memory.
+ * From a role to hosts: which server is primary now, which client holds or asks. Servers are asked; what a client does
+ * stands in the memory.
  *
  * `primary` is bound by the first step that needs it, and `replicas`, `majority`, `partners` and `minority` are told
- * from that binding: a later step means the same hosts, whoever decides by then. (A campaign binds anew for each
- * fault.) `primary 2` is bound in the same way, to a server that decides in the place of `primary`: if none does, the
- * step is about nobody. `current primary` asks anew every time.
+ * from that binding: a later step means the same hosts, even after a failover. (A campaign binds anew for each fault.)
+ * `primary 2` is bound in the same way, to a server that decides in the place of `primary`: if none does, the step has
+ * no host. `current primary` asks anew every time.
  */
 #include "cast.h"
 
@@ -39,7 +39,7 @@ int lb_cast_bind_primary(struct lb_stage *s, struct lb_error *err) {
 
 int lb_cast_latest_primary(const struct lb_stage *s) { return s->heirs > 0 ? s->heir[s->heirs - 1] : s->primary; }
 
-/* Who takes over needs its time to say so. */
+/* A new primary needs time until it says that it is one. */
 static int decides_instead(struct lb_stage *s, int old) {
   lb_ns deadline = lb_in_ms(ASK_MS);
   int primary = lb_cast_primary(s);
@@ -111,7 +111,7 @@ static int add_holder(struct lb_stage *s, struct lb_cast *c, struct lb_error *er
   return nobody(err, "nobody held the lock within a second");
 }
 
-/* Who was told to ask a moment ago may not have begun. */
+/* A client that was told to ask a moment ago may not have begun. */
 static int add_waiters(struct lb_stage *s, struct lb_cast *c, struct lb_error *err) {
   lb_ns deadline = lb_in_ms(FIND_MS);
   do {

@@ -313,8 +313,8 @@ int lb_crew_restart(struct lb_stage *s, struct lb_client *client, struct lb_erro
   return r < 0 ? lb_error(err, -1, "%s is gone: %s", client->name, strerror(-r)) : 0;
 }
 
-/* As well as it goes: after the faults of a trial there may be nobody left to ask, and that says nothing of the lock.
- * What the hook itself gets wrong is told by hooks.c, as with every other one. */
+/* A failed teardown says nothing of the lock: after the faults of a trial perhaps no server answers. If the hook breaks
+ * its contract, hooks.c records that, as for every hook. */
 static void tear_down(struct lb_stage *s) {
   struct lb_reply reply;
   int64_t patience_ms = s->plan->topology->own ? TEARDOWN_OWN_MS : TEARDOWN_MS;
@@ -327,9 +327,9 @@ static void tear_down(struct lb_stage *s) {
   memcpy(state->error, error, sizeof error); /* what is told of the trial is from before */
 }
 
-/* Clients first: one that lives could leave new records at the service after the teardown. All of them stand still
- * before the first one ends, as its connection ends with it: the lock that this frees would be granted to one that
- * still asks, beside a hold that nobody has ended. */
+/* Clients end first: a live one could leave new records at the service after the teardown. All of them stand still
+ * before the first one ends. Its connection closes with it, so its lock could go to a client that still asks. The
+ * history would then show two holds, as the first one has no end. */
 void lb_crew_end(struct lb_stage *s) {
   for (size_t i = 0; i < s->client_count; i++)
     if (lb_client_look(&s->client[i]) == LB_LIFE_RUNS) lb_client_signal(&s->client[i], LB_CLIENT_STOP);
@@ -354,8 +354,8 @@ void lb_crew_dismiss(struct lb_stage *s) {
 
 static bool has_died(struct lb_client *client) { return lb_client_look(client) == LB_LIFE_DIED; }
 
-/* A server that a step has killed has no pid any more, and a client has the life LB_LIFE_KILLED: whoever is found dead
- * here died without us. */
+/* A server that a step has killed has no pid any more, and such a client has the life LB_LIFE_KILLED. Any other one
+ * that is dead here died by itself. */
 void lb_crew_count_heads(struct lb_stage *s) {
   for (size_t i = 0; i < s->client_count; i++)
     if (has_died(&s->client[i])) lb_stage_died(s, &s->client[i]);

@@ -18,7 +18,7 @@ int lb_crew_start(struct lb_stage *stage);
 int lb_crew_revive(struct lb_stage *stage, struct lb_client *client, lb_ns deadline, struct lb_error *err);
 /* The same, and sends it back to work. */
 int lb_crew_restart(struct lb_stage *stage, struct lb_client *client, struct lb_error *err);
-/* SIGKILL to all; from then on nobody writes into the memory. */
+/* SIGKILL to all clients; from then on no process writes into the memory. */
 void lb_crew_end(struct lb_stage *stage);
 /* Forgets the clients and unmaps the memory, after lb_crew_end(). */
 void lb_crew_dismiss(struct lb_stage *stage);

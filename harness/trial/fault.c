@@ -44,8 +44,8 @@ static void touch(const struct lb_doing *d) {
   lb_stage_touched(d->s, d->step, names, "");
 }
 
-/* One server has no replicas, no partners and no minority. To cut those off is nothing to do; any other fault of nobody
- * is none. */
+/* One server has no replicas, no partners and no minority. A cut of no host does nothing; any other fault without a
+ * host was not played. */
 static bool hits_nobody(const struct lb_doing *d) {
   return !lb_step_needs(d->step, LB_NEED_NETWORK) && d->a->server_count + d->a->client_count == 0;
 }

@@ -13,20 +13,20 @@
 
 /* True for a verb that this does: a fault of hosts, or its cure. */
 bool lb_fault_knows(enum lb_verb verb);
-/* Does the step to the cast: a = who, b = the other side of a link. 0 = done and proved, or one of the next three
- * functions proves it; 1 = a cut of nobody: nothing was done and nothing proved; -1 = not, with err saying why. */
+/* Does the step to the cast: a = its hosts, b = the other side of a link. 0 = done, and proved here or by one of the
+ * next three functions. 1 = a cut of no host: nothing was done and nothing proved. -1 = not done; err says why. */
 int lb_fault_do(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b,
                 struct lb_error *err);
 /* Proves the faults whose effect takes its time to be seen (a packet that is to come late), as far as it is known by
  * now; with `wait` all of them. 0, or -1 with err: one of them is not so. */
 int lb_fault_settle(struct lb_stage *stage, bool wait, struct lb_error *err);
-/* Proves the fault that was done while a client stood at a gate and whose proof would have kept it there for longer,
- * once nobody does (with `now` in any case). 0, also if there is none, or -1 with err. */
+/* Proves the fault whose proof would have kept a client at its gate, once no client stands at one (with `now` in any
+ * case). 0, also if there is none, or -1 with err. */
 int lb_fault_prove_kept(struct lb_stage *stage, bool now, struct lb_error *err);
 /* At the end of a timeline: 0 if every fault that was armed for a message and still holds has met it; or -1 with
  * err. */
 int lb_fault_all_met(struct lb_stage *stage, struct lb_error *err);
-/* Records of every fault of links that still holds whether nobody used it. */
+/* For every fault of links that still holds, records it if it met no packet. */
 void lb_fault_note_unused(struct lb_stage *stage);
 /* Takes it back: what was paused goes on, what was killed starts again (clients, too), links are whole, clocks true. 0,
  * or -1 with err. */
@@ -47,7 +47,7 @@ struct lb_doing { /* one fault while it is done or undone */
   int64_t before_ms[LB_SERVERS_MAX + LB_CLIENTS_MAX];
 };
 
-/* Each returns 0, or -1 with err; `act` also 1 where it has found nobody to do it to. */
+/* Each returns 0, or -1 with err; `act` also 1 if it found no host for it. */
 struct lb_fault {
   int (*act)(struct lb_doing *d);
   /* Sees the effect. NULL: act() returns 0 only when it has seen it, or there is none to see. */
@@ -86,7 +86,7 @@ bool lb_doing_has_said(const struct lb_server *server, long since, const char *w
 /* fault_line.c: undoes a line, which has to have done what it was for by then; of a hold the packet of its proof has to
  * come then. 0, or -1 with err. */
 int lb_doing_end_line(struct lb_doing *d, struct lb_line *line);
-/* Records of a line that ends whether nobody used it, what it carried, and what it added itself. */
+/* For a line that ends, records whether it met a packet, what it carried, and how late it was itself. */
 void lb_doing_note_line(struct lb_stage *stage, const struct lb_line *line);
 
 struct lb_link {               /* between two hosts of a step */

@@ -68,7 +68,7 @@ static int free_memory(struct lb_doing *d) {
  * All room is taken, and the server is made to need some. It is proved by what the server does: it refuses and says
  * why, or it has ended, or left the others, and said why. */
 
-/* Whether it serves nobody any more: it has ended, or says that it has left the others. */
+/* Whether the server has stopped serving: it has ended, or says that it has left the others. */
 static bool is_out(struct lb_doing *d, struct lb_server *server, lb_ns deadline) {
   struct lb_cluster *cluster = &d->s->cluster;
   size_t index = (size_t)(server - cluster->server);
@@ -200,7 +200,8 @@ static bool is_busy(const struct lb_doing *d, const struct lb_client *client) {
   return d->s->pending && d->s->pending[client->number].step && lb_client_peek(client) == 0;
 }
 
-/* Of one that waits for a server: what its env shows to itself (env.h), in a look that began after this. */
+/* The clock of a client that waits for a server: what its env shows to itself (env.h), in a look that began after this
+ * call. */
 static int hear_client(const struct lb_doing *d, const struct lb_client *client, int64_t *ret_ahead_ms) {
   struct lb_wall_told *wall = &lb_stage_state(d->s, client)->wall;
   lb_ns deadline = lb_in_ms(QUICK_MS);

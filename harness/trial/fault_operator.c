@@ -178,8 +178,8 @@ static int ask_observer(struct lb_doing *d, enum lb_client_verb verb) {
   return reply.result < 0 ? lb_doing_fail(d, "%s: %s", d->step->text, reply.err) : reply.result > 0;
 }
 
-/* Whoever asks now may have made another record by the time that somebody looks. Then the word of the server counts,
- * which has removed one. */
+/* A client that asks now may make another record before the next look. Then the server's answer that it removed one is
+ * the proof. */
 static bool somebody_asks(const struct lb_stage *s) {
   for (size_t i = 0; i < s->client_count; i++)
     if (atomic_load(&lb_stage_state(s, &s->client[i])->asks)) return true;

@@ -15,13 +15,13 @@
 #include "fault.h"
 #include "network/cut.h"
 
-/* A member of NATS whose log is behind asks for votes all the same, and puts the election of the other one off by a whole
- * round (4 to 9 s), every second time: of 30 that had lost their disk 7 followed nobody after 20 s. */
+/* A NATS member with an old log still asks for votes. That delays the other member's election by a whole round (4 to 9
+ * s), every second time. Of 30 members that had lost their disk, 7 followed no leader after 20 s. */
 enum { QUICK_MS = 1000, RESTART_MS = 60000 };
 
-/* It stands still before its end is recorded, and that before it is killed. A dead client's kernel closes its
- * connections, and a server may grant its lock to the next one before anybody here has seen that it is dead: the two
- * would seem to have held at once. */
+/* The client is stopped first, then its end is recorded, then it is killed. The kernel closes a dead client's
+ * connections, so a server may grant its lock to the next client before its death is recorded. Both would seem to have
+ * held at once. */
 bool lb_fault_bury(struct lb_stage *s, struct lb_client *client) {
   lb_client_signal(client, LB_CLIENT_STOP);
   atomic_store(&lb_stage_state(s, client)->holds, false);
@@ -35,7 +35,8 @@ bool lb_fault_bury(struct lb_stage *s, struct lb_client *client) {
 
 /* ---- kill -------------------------------------------------------------------------------------------------------- */
 
-/* Who died without us makes the trial undecided, also where a fault that could not be proved is only left out. */
+/* A client or server that died by itself makes the trial undecided. That holds even where a fault without proof is only
+ * left out. */
 static int died_by_itself(struct lb_doing *d, const char *name) {
   lb_stage_doubt(d->s, LB_UNDECIDED, "%s died by itself", name);
   return lb_doing_fail(d, "%s died by itself", name);
@@ -102,7 +103,7 @@ static bool server_stands(const struct lb_server *server) {
   return end_of_name && end_of_name[1] && end_of_name[2] == 'T';
 }
 
-/* Of clients lb_client_signal() has seen it. A dead server neither stands nor goes on. */
+/* Waits for servers only: lb_client_signal() has seen what clients do. A dead server is neither stopped nor running. */
 static int await_servers(struct lb_doing *d, bool stopped) {
   lb_ns deadline = lb_in_ms(QUICK_MS);
   for (size_t i = 0; i < d->a->server_count; i++) {
@@ -117,8 +118,8 @@ static int await_servers(struct lb_doing *d, bool stopped) {
 }
 
 static int stop(struct lb_doing *d) { return signal_all(d, SIGSTOP); }
-/* That a client stands still proves nothing of the lock: the proof says as well whether it holds, now that it cannot
- * let go any more. A `pause holder` that hit nobody who held was none. */
+/* A stopped client alone proves nothing of the lock. The proof also says whether it holds, now that it cannot release
+ * any more. A `pause holder` that stopped a client without the lock was not played. */
 static int prove_stopped(struct lb_doing *d) {
   int r = await_servers(d, true);
   for (size_t i = 0; i < d->a->client_count && r == 0; i++) {
@@ -153,8 +154,8 @@ static int begin_restart(struct lb_doing *d) {
   return 0;
 }
 
-/* Of those that serve only with a majority: one that is cut off, or whose peers are dead or stand still, does not,
- * however long it is waited for. */
+/* True of a server that needs a majority and has none: it is cut off, or its peers are dead or stopped. It will not
+ * serve, so there is no point in waiting for it. */
 static bool is_alone(const struct lb_stage *s, size_t index) {
   const struct lb_cluster *c = &s->cluster;
   size_t reached = 1;

@@ -50,7 +50,7 @@ static bool is_client(const struct lb_stage *s, const struct process *p) {
   return false;
 }
 
-/* Of all of them; -1 = nobody can tell. */
+/* The CPU time of all clients together; -1 = unknown. */
 static double clients_cpu_s(const struct lb_stage *s, long *ret_threads) {
   struct process process;
   uint64_t sum = 0;

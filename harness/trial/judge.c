@@ -121,7 +121,7 @@ static const char *speaker(const struct lb_stage *s, size_t index, char name[32]
   return name;
 }
 
-/* Nobody got the lock in time: would somebody have got it later? The timeline has asked again (timeline.c). */
+/* No client got the lock in time. The timeline has asked again (timeline.c): would one have got it later? */
 static void decide_closing(const struct lb_stage *s, const char *what, struct lb_outcome *out) {
   struct lb_closing closing;
   char name[32];
@@ -135,7 +135,7 @@ static void decide_closing(const struct lb_stage *s, const char *what, struct lb
   else decide(out, LB_UNDECIDED, "%s; whether a lease would have ended that is not known", what);
 }
 
-/* Progress was not restored: a step waited for it in vain, or the last who asked did. */
+/* Progress was not restored: a step waited and timed out, or the last client that asked got nothing. */
 static void decide_stuck(const struct lb_stage *s, const struct lb_in_vain *last, struct lb_outcome *out) {
   char name[32], what[700], among[400];
   struct lb_circle circle;
@@ -177,7 +177,8 @@ static void decide_violation(const struct lb_stage *s, const struct lb_check *ch
   else decide(out, LB_VIOLATED, "%s", "");
 }
 
-/* Nobody had overtaken the client, and no fault was played: its number was too small when it was granted. */
+/* No other client had been granted since, and no fault was played: the holder's number was too small when it was
+ * granted. */
 static void decide_refused(const struct lb_stage *s, uint64_t refused, struct lb_outcome *out) {
   char what[200];
   snprintf(what, sizeof what,
@@ -343,19 +344,18 @@ static void decide_safe(const struct lb_stage *s, const struct lb_judgement *fou
 /* The first that applies:
  *  undecided  the protocol broke its contract, a step could not be proved, a server or client failed, a premise of the
  *             scenario was not observed (whatever else came out), or a violation is not evidence: the machine stalled
- *             for more than half a lease, a renewal got no answer though no fault was played, the fact the scenario
- *             asks for was not seen, or the lease was over anyway
+ *             for more than half a lease, a renewal got no answer though no fault was played, the fact that the
+ *             scenario asks for was not seen, or the lease was over anyway
  *  violated   the checker says so, or without a fault the guard `fence` kept out the very holder
- *  stuck, delayed  progress was not restored within the bound: a step waited in vain, the last who asked got nothing
- *             although nobody had a right to the lock, or in a campaign nobody was granted for longer than it allows,
- *             or one client was refused for longer while others were granted.
- *             Delayed: somebody was granted after that. Stuck: nobody, though every lease and session had ended that
- *             was not kept up. Undecided: there was no time to see that (lb_evidence_closing())
- *  undecided  nothing was put to the test: no grant (at all, or while it was measured), fewer hand-offs than the
- *             scenario asks for, in a timeline nobody who asked while another one held and was answered, a contender
- *             that was kept out by nobody, where no two
- *             held at once not what the scenario asks of a safe trial, or the guard was not tested (premises.c); or the
- *             machine stalled
+ *  stuck, delayed  progress was not restored within the bound: a step timed out; the last client that asked got
+ *             nothing although no client had a right to the lock; or in a campaign no client was granted for longer
+ *             than it allows, or one client was refused for longer while others were granted.
+ *             Delayed: a client was granted after that. Stuck: none was, though every lease and session without
+ *             renewal had ended. Undecided: there was no time to see that (lb_evidence_closing())
+ *  undecided  nothing was put to the test: no grant (at all, or while it was measured); fewer hand-offs than the
+ *             scenario asks for; in a timeline no client that asked while another one held and was answered; a
+ *             contender that no holder kept out; where no two held at once, not what the scenario asks of a safe
+ *             trial; or the guard was not tested (premises.c). Or the machine stalled
  *  safe */
 static void decide_trial(const struct lb_stage *s, const struct lb_judgement *found, struct lb_outcome *out) {
   const struct lb_scenario *scenario = s->plan->scenario;

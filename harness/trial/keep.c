@@ -35,7 +35,7 @@ static int write_latency(const struct lb_stage *s, const struct lb_stats *st, co
   const struct lb_trial_plan *plan = s->plan;
   FILE *out = open_part(s, "parts", "latency");
   if (!out) return -errno;
-  if (plan->scenario->kind == LB_KIND_LOAD && !trial->speed_void) { /* under faults nobody measures speed */
+  if (plan->scenario->kind == LB_KIND_LOAD && !trial->speed_void) { /* under faults latencies do not measure speed */
     latency_rows(plan, "wait", &st->wait, out);
     if (plan->scenario->hold_ms > 0) latency_rows(plan, "hold", &st->hold, out);
     latency_rows(plan, "handoff", &st->handoff, out);
@@ -88,7 +88,7 @@ static bool shorten(struct lb_stage *s, const struct lb_check *check, struct lb_
   return true;
 }
 
-/* What each client was told last, for whoever reads the story of a trial that did not end well. */
+/* Adds the last error of each client, for the reader of a trial that did not end well. */
 static void add_last_errors(struct lb_stage *s, const struct lb_outcome *out) {
   for (size_t i = 0; i <= s->client_count && out->verdict != LB_SAFE; i++) {
     const struct lb_client_state *state = &s->memory->state[i];
@@ -99,8 +99,8 @@ static void add_last_errors(struct lb_stage *s, const struct lb_outcome *out) {
   }
 }
 
-/* A history that is safe and not of a timeline is not kept: it is large, and nobody will want to read it. The errors
- * are added after the history was cut short, or they would be cut off with the rest. */
+/* A safe history that is not of a timeline is not kept: it is large, and no reader needs it. The errors are added after
+ * the history was cut short, or they would be cut off with the rest. */
 static int write_history(struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
   if (s->plan->scenario->kind != LB_KIND_TIMELINE && out->verdict == LB_SAFE) return 0;
   struct lb_fact kept;

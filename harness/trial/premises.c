@@ -157,7 +157,7 @@ bool lb_premises_of_safe(const struct lb_scenario *scenario, const struct lb_his
  *  guard                      the history shows                        one held at a time   two held at once
  *  deadline, signal, recheck  no check, or none that was answered      undecided            undecided
  *                             an overtaken client was stopped, and
- *                             only because nobody answered             undecided            undecided
+ *                             only because no server answered          undecided            undecided
  *                             no overtaken client was stopped          safe: by the lock    undecided
  *                             an overtaken client was stopped          safe: by the guard   safe: by the guard
  *  claim, fence               no overtaken client was refused          safe: by the lock    undecided

@@ -31,7 +31,7 @@ void lb_site_close(struct lb_stage *stage);
  * the same settings, and these can be asked whether they are well. */
 bool lb_share_together(const struct lb_trial_plan *a, const struct lb_trial_plan *b);
 /* Puts a trial into the pool of those that can have its servers, or that share heated ones with it (workload.h); a new
- * one if there is none. `pools` has room for another one. NULL = nobody can. */
+ * one if there is none. `pools` has room for another one. NULL = no other trial can share its servers. */
 struct lb_pool *lb_pool_join(struct lb_pool pools[], size_t *count, const struct lb_trial_plan *plan);
 /* Whether the site as it was built has what this plan needs. */
 bool lb_share_fits(const struct lb_site *site, const struct lb_trial_plan *plan);

@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "client/client.h"
 
-/* Who waited in vain for somebody that has died is not stuck. */
+/* Undecided replaces stuck: a wait for a process that has died is not a stuck lock. */
 int lb_stage_doubt(struct lb_stage *s, enum lb_verdict verdict, const char *format, ...) {
   bool graver = s->verdict == LB_STUCK && verdict == LB_UNDECIDED;
   if (s->verdict != LB_VERDICT_NONE && !graver) return -ECANCELED;

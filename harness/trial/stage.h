@@ -40,17 +40,17 @@ struct lb_site {
 };
 
 struct lb_gauge { /* of the measured window, when it is over (gauge.c) */
-  double cpu_s;   /* that the clients' processes used; -1 = nobody could tell */
+  double cpu_s;   /* that the clients' processes used; -1 = unknown */
   double cores;   /* that they could use */
-  double steal;   /* share of the machine's time that others got from the hypervisor; -1 = nobody could tell */
-  int64_t kb;     /* of memory that the clients' processes had at the end; -1 = nobody could tell */
+  double steal;   /* share of the machine's time that others got from the hypervisor; -1 = unknown */
+  int64_t kb;     /* of memory that the clients' processes had at the end; -1 = unknown */
   unsigned long long steal_ticks, all_ticks;
 };
 
 struct lb_stage {
   const struct lb_trial_plan *plan;
   const char *run_dir;  /* where its files go */
-  struct lb_live *live; /* NULL = nobody looks */
+  struct lb_live *live; /* NULL = no caller watches it */
   struct lb_process_env env;
   /* The site: these outlive a trial that is not the last of its series. */
   struct lb_site site;
@@ -73,8 +73,8 @@ struct lb_stage {
   int heir[LB_PRIMARIES_MAX - 1]; /* ... primary 2, primary 3 and so on */
   int heirs;                      /* so many of them are bound */
   pid_t heartbeat;
-  /* Of the load: how long it ran before the measured window, whether its rate should have settled and had not, and the
-   * servers' commits and requests in the window (-1 = nobody says). */
+  /* Facts of a load: how long it ran before the measured window, whether its rate should have settled and had not, and
+   * the servers' commits and requests in the window (-1 = unknown). */
   lb_ns warmup_ns;
   bool unsettled;
   int64_t commits_before, commits, requests_before, requests;
@@ -91,7 +91,7 @@ void lb_stage_fault(struct lb_stage *stage, const struct lb_step *step);
 /* LB_EV_PROVED: the effect was seen. LB_EV_OVER: a campaign undoes the fault. LB_EV_UNUSED: a fault of links met only
  * packets of its own proof. LB_EV_MET, LB_EV_NOT_MET: the awaited condition. */
 void lb_stage_step(struct lb_stage *stage, enum lb_event_kind kind, const struct lb_step *step);
-/* The hosts that the fault is done to, separated by ", "; of a link both sides. "" = nobody. */
+/* The hosts that the fault is done to, separated by ", "; of a link both sides. "" = none. */
 void lb_stage_touched(struct lb_stage *stage, const struct lb_step *step, const char *hosts, const char *from);
 /* A packet of the fault's proof was on its way for so long, at least. */
 void lb_stage_trip(struct lb_stage *stage, const struct lb_step *step, const struct lb_host *from,

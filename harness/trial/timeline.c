@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * A timeline: the steps of a scenario, one after the other. Every fault proves that it fired before the next step
- * begins (fault.c), or, if that takes its time, before the end; what cannot be proved makes the trial undecided, never
+ * begins (fault.c), or before the end if its proof takes time. A fault without proof makes the trial undecided, never
  * safe.
  *
- * Where nobody got the lock in the end, it is asked for again until every lease and session has ended that is not kept
- * up. So a lock that comes free by itself is told from one that does not.
+ * If no client got the lock in the end, clients ask again until every lease and session without renewal has ended. This
+ * tells a lock that comes free by itself from one that does not.
  */
 #include "timeline.h"
 
@@ -33,20 +33,21 @@ int lb_timeline_cast(struct lb_stage *s, const struct lb_step *step, struct lb_c
   return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err.text) : 0;
 }
 
-/* The roles are looked up now, once; a step that finds nobody for a role is a doubt, not a fault of nobody. */
+/* The roles are looked up now, once. A role that no host plays makes the trial undecided: it is not a fault without
+ * effect. */
 static int play_fault(struct lb_stage *s, const struct lb_step *step) {
   struct lb_cast a, b;
   int r = lb_timeline_cast(s, step, &a, &b);
   return r < 0 ? r : do_fault(s, step, &a, &b);
 }
 
-/* It means what an earlier step has named so, whoever plays these roles now. */
+/* It means the hosts of the earlier step with that name, even if other hosts play these roles now. */
 static int play_by_name(struct lb_stage *s, const struct lb_step *step) {
   struct lb_cast nobody = {0};
   return do_fault(s, step, &nobody, &nobody);
 }
 
-/* Who was stopped in the middle of a command finishes it now. */
+/* A client that was stopped in the middle of a command finishes it now. */
 static int resume(struct lb_stage *s, const struct lb_step *step) {
   struct lb_cast a, b;
   int r = lb_timeline_cast(s, step, &a, &b);
@@ -76,9 +77,9 @@ static const struct lb_play parts_of_faults[LB_VERB_COUNT] = {
     [LB_STEP_CLOCK_JUMP] = {set_clock},      [LB_STEP_CLOCK_RATE] = {set_clock},
 };
 
-/* ---- the closing: whoever asked in vain asks again, all at once, or else one who does not hold ----
+/* ---- the closing: all clients whose last acquire failed ask again at once, or else one that does not hold ----
  *
- * No step tells them, so their answers stand in the history as events only. */
+ * No step tells them to, so their answers stand in the history as events only. */
 
 int64_t lb_timeline_closing_ms(const struct lb_scenario *scenario) { return scenario->ttl_ms * 3 / 2 + NOTICE_MS; }
 
@@ -99,8 +100,8 @@ static bool runs(struct lb_stage *s, size_t i) {
   return lb_client_look(&s->client[i]) == LB_LIFE_RUNS && !atomic_load(&s->memory->state[i].hangs);
 }
 
-/* It can be told to ask: it does not hold, unless it asked once more in vain, it owes no answer, and no point is armed
- * at which it would stop. */
+/* It can be told to ask: it does not hold (or its acquire beside a hold failed), it owes no answer, and no point is
+ * armed at which it would stop. */
 static bool is_free(struct lb_stage *s, size_t i) {
   return runs(s, i) && !s->pending[i].step && !s->pending[i].armed &&
          (!atomic_load(&s->memory->state[i].holds) || atomic_load(&s->memory->state[i].gave_up));
@@ -180,8 +181,8 @@ static void go_on(struct closing *c) {
   }
 }
 
-/* After the last step, or one that waited in vain. Does nothing where the lock could be had, or the trial is undecided.
- * The first grant ends it. */
+/* After the last step, or one that timed out. Does nothing if the lock could be had, or the trial is undecided. The
+ * first grant ends it. */
 static void close_timeline(struct lb_stage *s) {
   static struct closing c; /* too large for a stack */
   struct lb_history so_far = {0};
@@ -240,7 +241,7 @@ static int all_met(struct lb_stage *s) {
   return lb_fault_all_met(s, &err) < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err.text) : 0;
 }
 
-/* A point nobody passed is a fault that did not fire. A gate is none. */
+/* A fault at a point that no client passed did not fire. A gate is no fault. */
 static int all_fired(struct lb_stage *s) {
   if (lb_timeline_look_at_points(s) < 0) return -ECANCELED;
   for (size_t i = 0; i < s->client_count; i++)

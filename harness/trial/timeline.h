@@ -32,7 +32,7 @@ struct lb_play { /* what plays a verb: its row in the table of its file */
 extern const struct lb_play lb_parts_of_clients[LB_VERB_COUNT];    /* timeline_client.c */
 extern const struct lb_play lb_parts_of_conditions[LB_VERB_COUNT]; /* timeline_await.c */
 
-/* Both sides of the step; nobody where it names none. */
+/* The hosts of both sides of the step; a side that it does not name is empty. */
 int lb_timeline_cast(struct lb_stage *stage, const struct lb_step *step, struct lb_cast *ret_a, struct lb_cast *ret_b);
 /* Sleeps between two polls: 0.5 ms, or a twentieth of the wait since then, up to 5 ms. */
 void lb_timeline_doze(lb_ns since);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The steps of a timeline that wait for something, or look at it: in the memory of the trial, which asks nobody, or by
- * asking a server.
+ * The steps of a timeline that wait for something, or look at it: in the memory of the trial, or by asking a server.
  */
 #include "timeline.h"
 
@@ -31,13 +30,13 @@ static int not_met(struct lb_stage *s, const struct lb_step *step) {
   return 0;
 }
 
-/* That it was awaited in vain stands in the history, too: it shows until when. */
+/* The history also records that the wait timed out: its event shows until when. */
 static int in_vain(struct lb_stage *s, const struct lb_step *step, const char *why) {
   not_met(s, step);
   return lb_stage_doubt(s, LB_STUCK, "%s: %s", step->text, why);
 }
 
-/* Looks at the memory and asks nobody: the client may be deep in a hook, or stand still. */
+/* Looks at the memory only, as the client cannot answer: it may be deep in a hook, or stopped. */
 static int await_client(struct lb_stage *s, const struct lb_step *step) {
   const struct lb_client_state *state = &s->memory->state[step->a.number - 1];
   lb_ns since = lb_clock_ns(), deadline = lb_in_ms(step->within_ms);
@@ -72,7 +71,8 @@ static lb_ns failover_until(const struct lb_stage *s, const struct lb_step *step
   return lb_in_ms(step->within_ms + s->cluster.late_ms);
 }
 
-/* Who decides now; and who goes on beside it, where an operator has promoted it and fenced nobody. */
+/* Records the new primary, and an old one that still runs because the operator that promoted the new one did not fence
+ * it. */
 static void tell_failover(struct lb_stage *s, int old) {
   int now = lb_cast_primary(s);
   if (now < 0) return;
@@ -93,7 +93,7 @@ static int await_failover(struct lb_stage *s, const struct lb_step *step) {
   return 0;
 }
 
-/* A service that cannot say whether one did has not: nobody is asked again. */
+/* A service that cannot say whether a failover happened counts as one without: it is not asked again. */
 static int let_failover(struct lb_stage *s, const struct lb_step *step) {
   struct lb_error err;
   if (lb_cast_bind_primary(s, &err) < 0) return not_met(s, step);
@@ -201,8 +201,7 @@ static int await_caught_up(struct lb_stage *s, const struct lb_step *step) {
   return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, cluster->env->err);
 }
 
-/* Nobody is believed but the one that decides: another one may not have heard of the end, or still list what is
- * over. */
+/* Only the server that decides is believed: another one may not have heard of the end, or still list what is over. */
 static int await_session(struct lb_stage *s, const struct lb_step *step) {
   struct lb_cluster *cluster = &s->cluster;
   const struct lb_family *family = cluster->topology->family;
@@ -259,13 +258,13 @@ static int observe_key(struct lb_stage *s, const struct lb_step *step) {
   return r;
 }
 
-/* Nobody is asked, so it may stand still or be deep in a hook. */
+/* Looks at the memory only, so the client may be stopped or deep in a hook. */
 static int observe_client(struct lb_stage *s, const struct lb_step *step) {
   lb_stage_holds(s, step, lb_timeline_client(s, step));
   return 0;
 }
 
-/* Whether that server plays the role of a premise. Where nobody plays it nothing is recorded, and the premise was not
+/* Whether that server plays the role of a premise. If no server plays it, nothing is recorded: the premise was not
  * observed. */
 static int observe_role(struct lb_stage *s, const struct lb_step *step, const struct lb_server *server,
                         struct lb_role role) {

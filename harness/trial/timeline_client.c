@@ -46,7 +46,7 @@ int lb_timeline_collect(struct lb_stage *s, struct lb_client *client) {
   return 0;
 }
 
-/* Who was only asking goes on asking. */
+/* A client whose command runs beside the steps is not waited for: it goes on asking. */
 int lb_timeline_finish(struct lb_stage *s, struct lb_client *client) {
   struct lb_pending *p = pending_of(s, client);
   if (!p->step || lb_step_row(p->step)->beside) return 0;
@@ -277,8 +277,8 @@ static void note_arrival(struct lb_stage *s, const struct lb_client *client, con
   lb_memory_record(s->memory, s->memory->controller, event);
 }
 
-/* What the resource accepts it has, and what it refuses it has not. Where it has that value anyhow, nobody could see
- * whether anything arrived. */
+/* The resource has an accepted value, and does not have a refused one. If it had that value before, no look could show
+ * whether the write arrived. */
 static int deliver(struct lb_doing *d) {
   struct lb_client *client = d->a->client[0];
   struct lb_client_state *state = lb_stage_state(d->s, client);

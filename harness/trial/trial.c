@@ -104,13 +104,13 @@ static void play_scenario(struct lb_stage *s, struct lb_outcome *out) {
   keep_load(s, out);
 }
 
-/* Who starts trials side by side looks at it (run/engine.h). */
+/* The engine, which starts trials side by side, reads it (run/engine.h). */
 static void tell_started(const struct lb_stage *s, bool started) {
   if (s->live) atomic_store(&s->live->started, started);
 }
 
-/* The heartbeat runs from before the servers start until nobody plays any more, so that it sees every stall that a
- * client could have had. */
+/* The heartbeat runs from before the servers start until the play is over, so that it sees every stall that a client
+ * could have had. */
 static void play_on_site(struct lb_stage *s, const struct lb_site_needs *needs, struct lb_outcome *out) {
   lb_ns begin = lb_clock_ns();
   s->heartbeat = lb_heartbeat_start(s->memory);
@@ -135,7 +135,7 @@ static bool as_expected(const struct lb_trial_plan *plan, enum lb_verdict verdic
   return verdict == (plan->expect ? plan->expect->verdict : LB_SAFE);
 }
 
-/* That of the client whose call took the least: the others had to wait for a processor, too. */
+/* Takes the fastest client's round trip: the others also waited for a processor. */
 static void note_pipe(const struct lb_stage *s, struct lb_outcome *ret) {
   for (size_t i = 0; i < s->client_count; i++) {
     int64_t took = (int64_t)atomic_load(&s->memory->state[i].round_trip);
@@ -158,9 +158,9 @@ static int make_shared_logs(struct lb_stage *s) {
   return lb_make_dirs(s->site.logs);
 }
 
-/* Order matters. All clients have ended before anything is judged, so nobody writes into the memory any more. The
- * servers stop after that, for nothing asks them any more; those of a series go on, unless something is wrong with
- * them. The logs go last, when the verdict is known. */
+/* Order matters. All clients have ended before anything is judged, so no process writes into the memory any more. The
+ * servers stop after that, as nothing asks them any more. Those of a series go on, unless something is wrong with them.
+ * The logs are kept or removed last, when the verdict is known. */
 static int run_trial(struct lb_stage *s, const struct lb_trial_plan *plan, bool heats, struct lb_outcome *ret) {
   static struct lb_judgement judgement;
   lb_ns begin = lb_clock_ns();

@@ -45,9 +45,9 @@ struct lb_trial_plan {
   int trial;                  /* from 1 within (cell, clients) */
   bool keep_logs;             /* of servers and clients, also if the trial ends as expected */
   bool fresh;                 /* wants servers that have served no other trial */
-  const struct lb_pool *pool; /* NULL = its servers serve nobody else */
+  const struct lb_pool *pool; /* NULL = its servers serve no other trial */
   uint64_t seed;
-  /* Of a campaign's schedule: that of the same trial of every other system and guard. */
+  /* The seed of a campaign's schedule: the same for this trial of every other system and guard. */
   uint64_t fault_seed;
   char name[160]; /* "failover.PROTOCOL@TOPOLOGY.none.c2.t1": names its files */
 };
@@ -59,13 +59,13 @@ struct lb_outcome { /* plain data: travels through a pipe */
   enum lb_verdict verdict;
   char why[400]; /* of undecided, stuck and delayed */
   LB_COUNTERS_MEMBER;
-  /* Of a campaign: how many of `faults` were of each kind, by its place in the scenario. Further kinds count in
+  /* For a campaign: how many of `faults` were of each kind, by its place in the scenario. Further kinds count in
    * `faults` only. */
   uint32_t faults_of[LB_FAULT_KINDS_MAX];
   bool history_kept;
-  bool fresh;             /* its servers were started for it, and had served nobody else */
+  bool fresh;             /* its servers were started for it, and had served no other trial */
   bool premises_observed; /* all that the scenario states */
-  bool uncontested;       /* of an undecided one: because nobody asked, or was answered, while another one held */
+  bool uncontested;       /* of an undecided one: because no client asked, or was answered, while another one held */
 };
 
 struct lb_live {           /* shared with the tool */

@@ -16,8 +16,8 @@
 #include "servers/family.h"
 #include "trial.h"
 
-/* Of few things done as many are done twice by chance. Thirds of less than half a second say nothing: a single
- * collection of garbage takes a tenth of that. */
+/* A count of fewer things doubles by chance. Thirds of less than half a second say nothing: a single garbage collection
+ * takes a tenth of that. */
 enum { TICKS_MIN = 12, WITHIN_PERCENT = 3, COUNT_MIN = 100 };
 enum { LOOK_MS = 500, REST_MS = 3000, REST_PERCENT = 10 }; /* of the compilers */
 enum { TICK_US = 500, STOP_GRACE_MS = 3000, COUNT_MS = 1000 };
@@ -43,7 +43,7 @@ bool lb_settle_add(struct lb_settle *s, uint64_t count) {
  * and handed it over 257 times a second before that and 704 times after it. So every load is looked at, and not the
  * heating alone. */
 
-struct compilers { /* all zero = nobody has looked yet */
+struct compilers { /* all zero = no look yet */
   lb_ns since;     /* from then on they have used little */
   lb_ns spent;     /* what they had used by then */
 };
@@ -80,7 +80,7 @@ void lb_workload_continue(struct lb_stage *s, lb_ns end, const _Atomic bool *eno
 
 static lb_ns in_s(double seconds) { return lb_clock_ns() + (lb_ns)(seconds * 1e9); }
 
-/* Who did not answer in time is silent, who cannot answer any more has died: a different reason each. */
+/* A client that did not answer in time is silent; one that cannot answer any more has died. The reasons differ. */
 static int silent(struct lb_stage *s, struct lb_client *client, int result) {
   char what[80];
   snprintf(what, sizeof what, "%s was told to stop", client->name);
