@@ -13,30 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
-#include "net.h"
-
-struct lb_way { /* one direction of a link */
-  const struct lb_host *from, *to;
-};
-
-struct lb_rules {
-  char table[16]; /* a name that no other rules of this net have */
-  int priority;   /* nftables asks lower priorities first */
-  const char *const *
-      match; /* which packets of a sender: a rule for each, as nft writes it, with a blank behind it; "" = all that are left */
-  size_t match_count;
-  const struct lb_way *way; /* each way stands once */
-  size_t way_count;
-};
-
-/* Makes them on every receiving host. 0, or -errno with err: then some may have been made. */
-int lb_rules_add(const struct lb_rules *rules, struct lb_error *err);
-/* Takes them away on every host, whatever fails on one of them, also those that were never made. 0,
- * or the first -errno with err. */
-int lb_rules_remove(const struct lb_rules *rules, struct lb_error *err);
-
-/* ---- cuts ------------------------------------------------------------------------------------- */
+#include "rules.h"
 
 /* A probe of a cut leaves from this port, or goes to it: its packets, and what is sent in answer to
  * them, are then told apart from those of everybody else. Nobody listens there. */

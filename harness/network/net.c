@@ -23,8 +23,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "cut.h"
-#include "line.h"
 #include "proc.h"
 
 enum { FIRST_PORT = 7001, LINKS_MS = 10000 };
@@ -213,8 +211,6 @@ int lb_net_up(struct lb_net *net, bool separate, size_t count, struct lb_error *
 }
 
 void lb_net_down(struct lb_net *net) {
-  lb_cut_forget_all(net);
-  lb_line_forget_all(net);
   for (size_t i = 0; i < net->count; i++)
     if (net->host[i].netns >= 0) close(net->host[i].netns);
   net->count = 0;

@@ -41,7 +41,7 @@ struct lb_net {
 int lb_net_up(struct lb_net *net, bool separate, size_t count, struct lb_error *err);
 /* Sets loopback of the current network namespace up. 0 or -errno. */
 int lb_net_loopback_up(void);
-/* Closes the namespaces' descriptors; the namespaces go with their last process. */
+/* After lb_cut_forget_all() and lb_line_forget_all(). Closes the namespaces' descriptors; the namespaces go with their last process. */
 void lb_net_down(struct lb_net *net);
 /* A port that nothing uses on any host of the net: in a sandbox the next number, else one that the
  * kernel names. 0 = none. */

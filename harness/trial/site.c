@@ -178,6 +178,8 @@ int lb_site_enter(struct lb_stage *s) {
 void lb_site_close(struct lb_stage *s) {
   if (!s->site.is_open) return;
   lb_cluster_stop(&s->cluster);
+  lb_cut_forget_all(&s->net);
+  lb_line_forget_all(&s->net);
   lb_net_down(&s->net);
   lb_remove_tree(s->site.scratch);
   if (s->site.logs[0] && !s->site.keep_logs) lb_remove_tree(s->site.logs);
