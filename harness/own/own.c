@@ -152,7 +152,7 @@ int lb_own_add(enum lb_own_what what, const char *value, struct lb_error *err) {
   for (size_t i = 0; i < list_count; i++)
     if (list[i].kind == own.kind)
       r = lb_refuse(err, "%s: given twice; name several servers in one, with commas", own.kind->option);
-  if (r == 0 && what == LB_OWN_POSTGRES) r = lb_own_read_conninfo(&own, value, err);
+  if (r == 0 && own.kind->read) r = own.kind->read(&own, value, err);
   else if (r == 0 && has_login(value)) r = lb_own_refuse_login(own.kind, err);
   else if (r == 0) {
     if (what == LB_OWN_SENTINEL) r = read_master(&own, copy, err);

@@ -70,6 +70,9 @@ struct lb_own_kind {
   int (*ask)(struct lb_env *env, const struct lb_own *own, lb_ns deadline, struct lb_own_found *ret);
   /* Removes whatever any run of lockbench has left on them. 0 or -errno with env->err. */
   int (*clean)(struct lb_env *env, const struct lb_own *own, lb_ns deadline);
+  /* Takes the value of the option apart, with one line in err where it has what does not belong there. NULL = it is a
+   * list of HOST:PORT. */
+  int (*read)(struct lb_own *own, const char *value, struct lb_error *err);
 };
 
 struct lb_own {
@@ -137,8 +140,6 @@ int64_t lb_own_least_ttl_ms(const struct lb_topology *topology, bool measured);
 #define LB_OWN_DIGITS                                                                                                  \
   LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT
 
-/* Takes a CONNINFO of libpq apart, with one line in err where it has what does not belong there (own_postgres.c). */
-int lb_own_read_conninfo(struct lb_own *own, const char *text, struct lb_error *err);
 /* One more server, "HOST:PORT". `text` is written to. */
 int lb_own_add_address(struct lb_own *own, char *text, struct lb_error *err);
 /* -EINVAL with the line that says where a password belongs. */

@@ -82,7 +82,7 @@ static int read_options(struct lb_own *own, const PQconninfoOption *options, str
 }
 
 /* The message of libpq may repeat what was typed, and with it a password. */
-int lb_own_read_conninfo(struct lb_own *own, const char *text, struct lb_error *err) {
+static int read_conninfo(struct lb_own *own, const char *text, struct lb_error *err) {
   char *why = NULL;
   PQconninfoOption *options = PQconninfoParse(text, &why);
   bool plain = !strchr(text, '=') && !strstr(text, "://");
@@ -212,4 +212,4 @@ static int clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
 static const struct lb_family family = {.name = "postgres", .service = "postgres", LB_OWN_HOOKS};
 const struct lb_own_kind lb_own_kind_postgres = {"--postgres", "own-postgres", "CONNINFO", LB_LOGIN_POSTGRES,
                                                  5432,         "pg",           "pg-async", &family,
-                                                 false,        ask_all,        clean};
+                                                 false,        ask_all,        clean,      read_conninfo};
