@@ -20,6 +20,16 @@ void lb_text_add(struct lb_text *text, const char *format, ...) {
   if (n > 0) text->length += (size_t)n < room ? (size_t)n : room;
 }
 
+size_t lb_split_words(char *text, char **words, size_t max) {
+  size_t count = 0;
+  char *rest = NULL;
+  for (char *word = strtok_r(text, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
+    if (count == max) return max + 1;
+    words[count++] = word;
+  }
+  return count;
+}
+
 /* ---- A name of a file or an argument may hold what clears the screen, or looks like a line of ours. */
 
 /* Bytes of the character at text, 0 = it is no UTF-8, or it is a control character. */

@@ -21,6 +21,9 @@ void lb_text_add(struct lb_text *text, const char *format, ...) __attribute__((f
  * escape. */
 void lb_printable(const char *text, char *buf, size_t size);
 
+/* Cuts text into its words, in place; their number, or max + 1 if there are more. */
+size_t lb_split_words(char *text, char **words, size_t max);
+
 /* A table of texts whose columns are as wide as their widest text. A name that is longer than
  * somebody thought makes its column wider, in every row, and never shifts the rest of its own. */
 

@@ -64,7 +64,4 @@ bool lb_role_is_one_server(struct lb_role role);
 /* True for `node any` and `client any`. */
 bool lb_role_is_any(struct lb_role role);
 
-/* step_parse.c: cuts text into its words, in place; their number, or max + 1 if there are more. */
-size_t lb_split_words(char *text, char **words, size_t max);
-
 #endif

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/suggest.h"
+#include "base/text.h"
 
 #define NODE_MAX 99 /* whether a topology has that node is known when it runs */
 #define ANY "any"   /* number 0, drawn from the seed */

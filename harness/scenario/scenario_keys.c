@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/suggest.h"
+#include "base/text.h"
 
 #define FIELD(member) offsetof(struct lb_scenario, member)
 #define KEYS_MAX 32

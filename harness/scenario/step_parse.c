@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/suggest.h"
+#include "base/text.h"
 
 /* ---- values -------------------------------------------------------------------------------- */
 
@@ -180,16 +181,6 @@ struct cursor {
   const struct lb_step_row *form;
   struct miss *miss;
 };
-
-size_t lb_split_words(char *text, char **words, size_t max) {
-  size_t count = 0;
-  char *rest = NULL;
-  for (char *word = strtok_r(text, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
-    if (count == max) return max + 1;
-    words[count++] = word;
-  }
-  return count;
-}
 
 /* ---- what did not fit ------------------------------------------------------------------------ */
 
