@@ -22,6 +22,7 @@
 #include "scenario/scenario.h"
 #include "network/proc.h"
 #include "network/sandbox.h"
+#include "scenario/scenario_load.h"
 #include "servers/topology.h"
 
 /* ---- what is said of protocols --------------------------------------------------------------------------- */

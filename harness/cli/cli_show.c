@@ -27,6 +27,7 @@
 #include "run/rundir.h"
 #include "run/settings.h"
 #include "scenario/scenario.h"
+#include "scenario/scenario_load.h"
 #include "servers/topology.h"
 
 /* ---- a protocol ------------------------------------------------------------------------------ */

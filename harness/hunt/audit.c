@@ -10,6 +10,7 @@
 
 #include "base/rng.h"
 #include "scenario/scenario.h"
+#include "scenario/scenario_load.h"
 #include "write.h"
 
 enum { PURPOSE_AUDIT = 0x61756474 }; /* a stream of its own */

@@ -11,6 +11,7 @@
 #include "run/fit.h"
 #include "run/settings.h"
 #include "run/system.h"
+#include "scenario/scenario_load.h"
 #include "theory/theory.h"
 
 static const char *const names[LB_HUNT_RELATION_COUNT] = {"explained", "unexplained", "agrees", "contradicted",

@@ -3,6 +3,7 @@
  * What came of the questions that a lock was asked, and whose fault it is.
  */
 #include "fate.h"
+#include "scenario/expect.h"
 
 /* One violated trial breaks a lock. */
 enum lb_fate lb_fate_of(const struct lb_cell_sum *cell) {

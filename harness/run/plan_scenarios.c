@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "plan.h"
+#include "scenario/scenario_load.h"
 #include "settings.h"
 
 enum { LISTS_MAX = 4, VALUES_MAX = 16, VARIANTS_MAX = 64 };

@@ -18,6 +18,7 @@
 #include "base/called.h"
 #include "base/error.h"
 #include "base/suggest.h"
+#include "scenario/scenario_load.h"
 
 enum { NAME_MAX_LENGTH = 64, WORDS_MAX = 64 };
 

@@ -26,14 +26,6 @@ const struct lb_scenario_key *lb_scenario_key_find_set(const char *name, struct 
 int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *name,
                         const char *value, int line, struct lb_error *err);
 
-/* scenario.c: the guards of a section "expect" or "expect GUARD ...", one bit each, "expect" alone is
- * that of `none`. 0, -ENOENT for another section, -EINVAL with err for what is no guard. */
-int lb_expect_guards(const char *section, unsigned *ret, struct lb_error *err);
-/* A line under these guards: "SYSTEM, SYSTEM" and "verdict: reason". 0, -EINVAL with err, -ENOMEM
- * with err. What was added before an error stays. */
-int lb_expect_add(struct lb_scenario *scenario, unsigned guards, const char *names, const char *value,
-                  struct lb_error *err);
-
 /* scenario_read.c: a file that another one names by a path, not by a name; and that path, from the folder of the
  * other one, malloc'd, NULL = no memory. */
 bool lb_scenario_is_path(const char *name);
@@ -46,9 +38,6 @@ int lb_scenario_read(const char *path, const char *data, size_t size, struct lb_
 
 /* scenario_files.c: "scenarios/failover/failover.ini" -> "failover", malloc'd; NULL = no memory. */
 char *lb_scenario_name_of(const char *path);
-/* scenario.c: sets one of the settable keys; returns as lb_scenario_set() does. */
-int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char *value, struct lb_error *err);
-
 /* scenario_check.c: what single keys cannot know. 0, or -EINVAL with err and the line it is about
  * (0 = the whole file). */
 int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, struct lb_error *err);

@@ -186,30 +186,14 @@ struct lb_scenario {
   size_t expect_count;
 };
 
-/* Reads a file. 0; -EINVAL with one line in err for bad content; other -errno with err. On error
- * *ret is empty. */
-int lb_scenario_load(const char *path, struct lb_scenario *ret, struct lb_error *err);
-/* The same from memory; `path` stands for the file in messages. For tests and fuzzing. */
-int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb_scenario *ret, struct lb_error *err);
-/* Sets one key as `-s key=value` does (those with LB_KEY_SET); same messages, with "-s" as the place. 0; -EINVAL for an
- * unknown key or a value that does not fit; -ENOTSUP: a scenario of this kind has no such key. */
-int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *value, struct lb_error *err);
 void lb_scenario_clear(struct lb_scenario *scenario);
 /* True if a run may give this key several values, `-s KEY=VALUE,VALUE`: a variant of the scenario for
  * each. Not of keys that are lists themselves. */
 bool lb_scenario_varies(const char *key);
-/* The expectation for a system under a guard: of the lines that fit it, the most exact; NULL = nothing is expected. */
-const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard);
-/* Of a system that stands for another one (`like`): a line that speaks of it and not of the other one, else what is
- * expected of the other one. */
-const struct lb_expect *lb_scenario_expect_like(const struct lb_scenario *scenario, const char *system,
-                                                const char *like, enum lb_guard guard);
 /* Whether it is asked of this system where nobody names one: `systems` has it, or is not given. The same of a guard in
  * a suite. */
 bool lb_scenario_asks(const struct lb_scenario *scenario, const char *system);
 bool lb_scenario_asks_under(const struct lb_scenario *scenario, enum lb_guard guard);
-/* True if it names one system; else `*` is in its name. */
-bool lb_expect_is_exact(const struct lb_expect *expect);
 /* True if this client, from 1, has no session until a step of the timeline opens it. */
 bool lb_scenario_opens_late(const struct lb_scenario *scenario, int client);
 /* True if some step or fault needs it: hosts with links of their own (LB_NEED_NETWORK), clocks that

@@ -14,6 +14,7 @@
 
 #include "base/process.h"
 #include "base/suggest.h"
+#include "expect.h"
 
 #define SECTION_BYTES 80 /* longer than any section of ours */
 

@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "base/suggest.h"
+#include "expect.h"
+#include "scenario_load.h"
 
 #define ABOUT "suite" /* the section of the suite itself */
 

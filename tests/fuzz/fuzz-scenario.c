@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scenario/expect.h"
 #include "scenario/scenario.h"
+#include "scenario/scenario_load.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,6 +3,7 @@
  *
  * A violation of a campaign as a directed timeline: from a history whose story is known, with every part of its faults.
  */
+#include "scenario/scenario_load.h"
 #include "test.h"
 #include "lines.h"
 #include "hunt/directed.h"

@@ -6,6 +6,7 @@
  */
 #include <unistd.h>
 
+#include "scenario/scenario_load.h"
 #include "test.h"
 #include "backends/registry.h"
 #include "run/system.h"

@@ -7,6 +7,7 @@
  */
 #include <unistd.h>
 
+#include "scenario/scenario_load.h"
 #include "test.h"
 #include "hunted_system.h"
 #include "backends/registry.h"

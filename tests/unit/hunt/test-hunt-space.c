@@ -5,6 +5,7 @@
  * its orders and its scenario files.
  */
 #include "hunt/sample.h"
+#include "scenario/scenario_load.h"
 #include "test.h"
 #include "backends/registry.h"
 #include "hunt/search.h"

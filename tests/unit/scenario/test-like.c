@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "scenario/scenario_load.h"
 #include "test.h"
 #include "scenario/scenario.h"
 

@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "scenario/expect.h"
+#include "scenario/scenario_load.h"
 #include "test.h"
 #include "scenario/scenario.h"
 

@@ -3,6 +3,7 @@
  *
  * Suite files: what they make of a run, and how bad ones are refused.
  */
+#include "scenario/scenario_load.h"
 #include "test.h"
 #include "base/files.h"
 #include "base/process.h"

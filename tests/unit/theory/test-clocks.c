@@ -4,6 +4,7 @@
  * Which clocks a lock rests on, and the whole table: under a clock fault that neither the servers nor the clients of a
  * lock can read, the cell is `n/a`. `safe` would say that the lock stood a test that it was never put to.
  */
+#include "scenario/scenario_load.h"
 #include "test.h"
 #include "backends/registry.h"
 #include "run/fit.h"

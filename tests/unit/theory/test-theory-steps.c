@@ -3,7 +3,10 @@
  *
  * Facts that follow from the steps of a timeline.
  */
+#include "scenario/scenario_load.h"
 #include "test.h"
+#include "theory/facts.h"
+#include "theory/steps.h"
 #include "theory/theory.h"
 
 static struct lb_error err;

@@ -7,6 +7,7 @@
  */
 #include <math.h>
 
+#include "scenario/scenario_load.h"
 #include "test.h"
 #include "trial/campaign.h"
 #include "base/clock.h"

@@ -6,6 +6,7 @@
  */
 #include <unistd.h>
 
+#include "scenario/scenario_load.h"
 #include "test.h"
 #include "base/error.h"
 #include "trial/campaign.h"

@@ -4,6 +4,7 @@
  * Premises against histories: each kind observed, not observed, and with its opposite observed. What is given to the
  * judge is a history as a trial leaves it.
  */
+#include "scenario/scenario_load.h"
 #include "test.h"
 #include "lines.h"
 #include "trial/judge.h"
