@@ -20,6 +20,7 @@
 #include "run/exit.h"
 #include "run/rundir.h"
 #include "serve/serve.h"
+#include "serve/serve_line.h"
 
 enum { TRIES = 3 };
 

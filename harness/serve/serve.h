@@ -35,9 +35,4 @@ struct lb_serve_plan {
  * returns it). 0, or -errno with a line in err: nothing was served. Nothing of it is left. */
 int lb_serve_run(const struct lb_serve_plan *plan, int *ret_status, struct lb_error *err);
 
-/* Asks whoever serves at the socket `path` to do a line: a step, or a word of the prompt. What was done and proved goes
- * to `out`. An exit code: LB_EXIT_OK; LB_EXIT_USAGE = not understood, LB_EXIT_UNDECIDED = not proved, LB_EXIT_FAILURE =
- * nobody there; all three with a line in err. */
-int lb_serve_ask(const char *path, const char *line, FILE *out, struct lb_error *err);
-
 #endif

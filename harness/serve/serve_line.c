@@ -3,7 +3,7 @@
  * A line that was typed: a step, done and proved as in a trial, or a word that asks where things are. What was proved
  * is told from the facts that the step has left in the history, as `explain` would tell them.
  */
-#include "serve_stage.h"
+#include "serve_line.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -23,6 +23,7 @@
 #include "network/line.h"
 #include "network/net.h"
 #include "network/sandbox.h"
+#include "serve_env.h"
 #include "trial/timeline.h"
 
 /* ---- which steps mean something here: what is about a lock, or about the program of a client, is refused --- */

@@ -26,15 +26,4 @@ struct lb_serve {
   bool foreground; /* our process group has the terminal */
 };
 
-/* Does a line that was typed, and tells `out` what was done and proved. An exit code as of lb_serve_ask(), with err
- * where it is not LB_EXIT_OK. */
-int lb_serve_line(struct lb_serve *serve, const char *line, FILE *out, struct lb_error *err);
-/* For `lockbench fault`: listens in a folder that only this user can enter. 0, or -errno with err. Answers one who
- * asks. */
-int lb_serve_listen(struct lb_serve *serve, struct lb_error *err);
-void lb_serve_answer(struct lb_serve *serve);
-
-/* "NAME=value" of each variable that says where the servers are, to `tell`. */
-void lb_serve_env(const struct lb_serve *serve, void (*tell)(void *to, const char *name, const char *value), void *to);
-
 #endif
