@@ -15,6 +15,7 @@
 #include "base/called.h"
 #include "base/text.h"
 #include "cli.h"
+#include "run/bring.h"
 #include "scenario/scenario.h"
 #include "base/suggest.h"
 #include "theory/theory.h"

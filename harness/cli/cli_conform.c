@@ -17,6 +17,7 @@
 #include "base/called.h"
 #include "base/suggest.h"
 #include "conform/conform.h"
+#include "run/bring.h"
 #include "run/exit.h"
 #include "run/rundir.h"
 #include "run/settings.h"

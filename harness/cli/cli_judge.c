@@ -13,6 +13,7 @@
 #include "backends/registry.h"
 #include "base/called.h"
 #include "network/proc.h"
+#include "run/bring.h"
 #include "run/tally.h"
 #include "scenario/scenario.h"
 #include "show/live.h"

@@ -3,7 +3,9 @@
  * How many of the cells that runs have measured follow from rules, and which rules no run has tried on more than one
  * protocol: such a rule may say no more than what that lock does.
  */
+#include "base/json.h"
 #include "cli_table.h"
+#include "show/explain_cell.h"
 
 #include <string.h>
 

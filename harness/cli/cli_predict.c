@@ -16,8 +16,12 @@
 #include "base/called.h"
 #include "base/csv.h"
 #include "base/interval.h"
+#include "base/json.h"
 #include "run/fit.h"
+#include "show/explain_cell.h"
 #include "show/explain_run.h"
+#include "theory/facts.h"
+#include "theory/facts_cell.h"
 
 struct predict { /* one system */
   const struct lb_args *args;

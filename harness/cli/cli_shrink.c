@@ -11,6 +11,7 @@
 
 #include "base/called.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "cli.h"
 #include "hunt/directed.h"
 #include "run/system.h"

@@ -11,10 +11,14 @@
 
 #include "backends/registry.h"
 #include "base/called.h"
+#include "base/json.h"
 #include "base/suggest.h"
 #include "run/fit.h"
 #include "run/system.h"
 #include "run/settings.h"
+#include "scenario/scenario_load.h"
+#include "theory/facts.h"
+#include "theory/facts_cell.h"
 
 /* ---- facts and rules ------------------------------------------------------------------------------------- */
 

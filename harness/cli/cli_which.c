@@ -10,8 +10,11 @@
 
 #include "backends/registry.h"
 #include "base/called.h"
+#include "base/json.h"
 #include "base/suggest.h"
 #include "run/system.h"
+#include "theory/facts.h"
+#include "theory/facts_cell.h"
 #include "theory/theory.h"
 
 /* ---- the answer ------------------------------------------------------------------------------------------ */

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "theory/facts.h"
+#include "theory/facts_cell.h"
 
 void lb_fates_count(const struct lb_tally *tally, struct lb_fates *ret) {
   *ret = (struct lb_fates){0};

@@ -15,6 +15,7 @@
 #include "base/process.h"
 #include "base/error.h"
 #include "base/ini.h"
+#include "theory/facts_cell.h"
 #include "theory/theory.h"
 
 enum { PEERS_MAX = 48, TEXT_MAX = 600 };

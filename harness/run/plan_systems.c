@@ -18,11 +18,13 @@
 #include "fit.h"
 #include "peers.h"
 #include "plan.h"
+#include "scenario/expect.h"
 #include "settings.h"
 #include "system.h"
 #include "backends/registry.h"
 #include "base/error.h"
 #include "own/own.h"
+#include "theory/facts_cell.h"
 
 /* ---- one cell, scenario x system x guard: what it is, which options its protocol has, what is expected of it, what
  * the rules say, and why it is left out -------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
 #include "peers.h"
 #include "own/own.h"
 #include "theory/theory.h"
+#include "theory/versions.h"
 
 enum { WORDS_MAX = 128 };
 

@@ -4,7 +4,8 @@
  * jumped, and whether anybody asked. A rule that needs such a fact holds for every scenario of its attack, also for one
  * that is written later.
  */
-#include "theory.h"
+#include "steps.h"
+#include "facts.h"
 
 static bool is_ask(const struct lb_step *step) { return lb_step_row(step)->asks; }
 

@@ -13,6 +13,9 @@
 #include "base/error.h"
 #include "base/ini.h"
 #include "base/suggest.h"
+#include "facts.h"
+#include "facts_cell.h"
+#include "scenario/expect.h"
 
 enum { RULES_MAX = 500, CONDITIONS_MAX = 1500, ATTACKS_MAX = 200 };
 
@@ -226,4 +229,17 @@ bool lb_theory_predict(const char *attack, const struct lb_facts *facts, enum lb
   }
   if (rule) *ret = (struct lb_prediction){rule->verdict, rule->reason, rule};
   return rule;
+}
+
+enum lb_verdict lb_theory_expects(const struct lb_scenario *scenario, const struct lb_protocol *protocol,
+                                  const union lb_value *options, const struct lb_topology *topology,
+                                  enum lb_guard guard) {
+  char system[96];
+  struct lb_facts facts;
+  struct lb_prediction prediction;
+  snprintf(system, sizeof system, "%s@%s", protocol->name, topology->name);
+  const struct lb_expect *line = lb_scenario_expect(scenario, system, guard);
+  if (line) return line->verdict;
+  lb_facts_of(protocol, options, topology, scenario, &facts);
+  return lb_theory_predict(scenario->attack, &facts, guard, &prediction) ? prediction.verdict : LB_VERDICT_NONE;
 }

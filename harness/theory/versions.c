@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "theory.h"
+#include "versions.h"
 #include "backends/registry.h"
 #include "base/error.h"
 #include "base/ini.h"
+#include "facts.h"
 
 enum { ROWS_MAX = 64, PARTS = 4, FAMILIES_MAX = 24 };
 

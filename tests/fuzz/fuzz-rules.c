@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "theory/facts.h"
 #include "theory/theory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -19,6 +19,7 @@
 
 #include "base/csv.h"
 #include "history/counter.h"
+#include "show/explain_cell.h"
 #include "show/explain_run.h"
 
 enum { KEYS_MAX = 100, SECTIONS_MAX = 64, BREACHES_SHOWN = 20 };

@@ -5,6 +5,7 @@
  * short.
  */
 #include "history/history_load.h"
+#include "show/explain_cell.h"
 #include "test.h"
 #include "base/error.h"
 #include "lines.h"

@@ -17,6 +17,9 @@
 #include "run/peers.h"
 #include "run/plan.h"
 #include "scratch.h"
+#include "theory/facts.h"
+#include "theory/facts_cell.h"
+#include "theory/versions.h"
 
 enum { FILES_MAX = 300, EXCEPTIONS_MAX = 300 /* most are of libraries */, OF_RULES_PERCENT = 95 };
 

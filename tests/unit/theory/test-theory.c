@@ -7,6 +7,7 @@
 #include "test.h"
 #include "backends/registry.h"
 #include "run/peers.h"
+#include "theory/facts.h"
 #include "theory/theory.h"
 
 static struct lb_error err;

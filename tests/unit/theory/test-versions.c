@@ -4,7 +4,9 @@
  * Facts that changed with a version of the servers: which lines hold for which version, and what is refused.
  */
 #include "test.h"
+#include "theory/facts.h"
 #include "theory/theory.h"
+#include "theory/versions.h"
 
 static struct lb_error err;
 

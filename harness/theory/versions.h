@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * versions.h - facts of locks that changed with a version of their servers.
+ */
+#ifndef LB_VERSIONS_H
+#define LB_VERSIONS_H
+
+#include "facts.h"
+#include "servers/topology.h"
+
+/* Facts of locks that changed with a version of their servers. Reads the file, once for the process. 0;
+ * -EINVAL with one line "FILE:LINE: ..."; other -errno with err. */
+int lb_versions_load(const char *path, struct lb_error *err);
+/* The same from memory, as lb_theory_parse() does. */
+int lb_versions_parse(const char *path, const char *data, size_t size, struct lb_error *err);
+/* Puts in what holds for the lock on servers of the version that is here, or that LOCKBENCH_VERSIONS names. */
+void lb_versions_add(const char *lock, const struct lb_topology *topology, struct lb_facts *facts);
+
+#endif
