@@ -7,13 +7,14 @@
  * may be left out and the order is free. Guessing ends there: if two cells fit, none is chosen,
  * because a story about the wrong cell would be believed.
  */
-#include "explain_run.h"
+#include "explain_cell.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/suggest.h"
 
 /* FIELDS of a cell can be named. A list keeps ROOM_FOR_MORE bytes for " and 123 more". A run of

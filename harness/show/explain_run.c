@@ -18,6 +18,8 @@
 #include "base/called.h"
 #include "base/csv.h"
 #include "base/files.h"
+#include "base/json.h"
+#include "explain_cell.h"
 
 #define HISTORIES "histories/"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * explain_run.h - which cell of a run is meant by a few words, and its trial that is worth telling. The story
+ * explain_run.h - the trial of a cell that is worth telling. The story
  * itself is told by history/explain.h.
  */
 #ifndef LB_EXPLAIN_RUN_H
@@ -10,28 +10,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include "base/error.h"
-
-enum { LB_CELL_NAME_MAX = 200 };
-
-/* A member of an object; "" where there is no such text. */
-static inline const char *lb_text_of(const json_t *object, const char *key) {
-  const char *text = json_string_value(json_object_get(object, key));
-  return text ? text : "";
-}
-
-/* Gives the cells of a run.json all their members: what a cell of a published run lacks is in `usual`, by its verdict. */
-void lb_fill_cells(json_t *run);
-
-/* "scenario.system.guard", without the guard if it is `none`. */
-void lb_cell_name(const json_t *cell, char ret[LB_CELL_NAME_MAX]);
-
-/* The one of `cells` (a list, as in run.json) that the words name, borrowed. They name it by its
- * whole name, or by parts of it that are its scenario, system, protocol or guard, each a word of
- * its own or joined by dots, if no other cell has them all, or if the others that do are n/a. Without words it is the
- * first that was violated. NULL
- * with one line in err, which lists the cells that have them, as many as fit, or says what might be
- * meant. */
-const json_t *lb_cell_named(const json_t *cells, const char *const *words, int count, struct lb_error *err);
+#include "explain_cell.h"
 
 /* A line of trials.csv, as text: it is shown and compared, never computed with. */
 struct lb_told_trial {
