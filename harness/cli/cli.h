@@ -30,8 +30,7 @@
 
 struct lb_args;
 
-/* Of `list expectations` (cli_predict.c): of these systems "a@x,b", NULL = those that the scenarios name. An exit
- * code. */
+/* `list expectations` (cli_predict.c): of these systems "a@x,b", NULL = those that the scenarios name. An exit code. */
 int lb_list_expectations(const char *systems);
 /* What `report` does with a results folder: also the end of a suite, where one line says all (`quiet`). An exit
  * code. */
@@ -52,7 +51,7 @@ struct lb_cli_command {
 extern const struct lb_cli_command *const lb_cli_commands[];
 /* NULL if there is none of that name. */
 const struct lb_cli_command *lb_cli_command_find(const char *name);
-/* Of `run` and `suite`, as lines. */
+/* The exit codes of `run` and `suite`, a line each. */
 extern const char lb_exit_codes[];
 
 /* ---- shared by the commands (cli_args.c) ----------------------------------------------------- */
@@ -79,8 +78,8 @@ struct lb_args {
   unsigned guards;                                                 /* a bit each; 0 = not said */
   /* Names of the protocols that --plugin loaded, "a,b": what -b defaults to. */
   char plugins[400];
-  /* Of --expect: "VERDICT" or "GUARD=VERDICT". They are checked here and taken apart by the run,
-   * which knows what -g says of those without a guard. */
+  /* The values of --expect: "VERDICT" or "GUARD=VERDICT". They are checked here. The run takes them apart, as it knows
+   * what -g says of those without a guard. */
   const char *expects[LB_ARGS_MAX];
   size_t expect_count;
   const char *settings[LB_ARGS_MAX];
@@ -90,8 +89,8 @@ struct lb_args {
   int trials, jobs, trial, hosts, ttl_ms;
   const char *own[LB_OWN_COUNT], *auth; /* servers of the user's own, by kind; NULL = none */
   uint64_t seed;
-  /* Of a hunt: one timeline by its id, kinds that are left out, most faults, time in all (0 = no end), whether only to
-   * list. */
+  /* Options of a hunt: one timeline by its id, kinds that are left out, most faults, time in all (0 = no end), whether
+   * only to list. */
   const char *only, *without;
   const char *on, *survive; /* of `which`, lists */
   int faults;
@@ -126,7 +125,7 @@ enum {
   LB_ARG_MERGE = 1 << 21,   /* -o -v, beside --json */
 };
 
-/* Of lb_args_parse(): --help is among them. */
+/* lb_args_parse() returns it if --help is among the options. */
 enum { LB_WANTS_HELP = -1 };
 /* argv[0] names the command, `takes` says which options it has. 0; LB_EXIT_USAGE after one line on
  * stderr; LB_WANTS_HELP. */
@@ -147,10 +146,10 @@ void lb_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* One line on stderr, "lockbench: ...", likewise. Returns `code`, so that a command can complain and end in
  * one statement. */
 int lb_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Of a command without scenarios: whether each -s is a valid PROTOCOL.OPTION=VALUE. 0, or LB_EXIT_USAGE after one line
+/* For a command without scenarios: whether each -s is a valid PROTOCOL.OPTION=VALUE. 0, or LB_EXIT_USAGE after one line
  * on stderr (cli_conform.c). */
 int lb_check_options(const struct lb_args *args);
-/* Of a command about locks: whether none of these is a floor. 0, or LB_EXIT_USAGE after one line (cli_conform.c). */
+/* For a command about locks: whether none of these is a floor. 0, or LB_EXIT_USAGE after one line (cli_conform.c). */
 struct lb_system;
 int lb_check_locks(const struct lb_args *args, const struct lb_system *systems, int count);
 /* What a command ends with that cannot make its folder, -errno: the place is the user's mistake where -o named it. */
@@ -183,7 +182,7 @@ struct lb_protocol;
 void lb_print_words(const char *const *words);
 /* "leased, fifo" on stdout: enum lb_trait in words. */
 void lb_print_traits(unsigned traits);
-/* Whose locks they are: "Redis"; "none" where no server has them. */
+/* The product whose locks they are: "Redis"; "none" where no server has them. */
 const char *lb_server_title(const struct lb_protocol *protocol);
 
 /* ---- a run (cli_run.c) ----------------------------------------------------------------------- */
@@ -198,8 +197,8 @@ struct lb_order { /* what a command wants done */
   size_t path_count;
   const struct lb_suite *suite; /* that they are of: its plan is the full product; NULL = none */
   bool draw;                    /* the charts and the page, too */
-  /* Of a command with a screen of its own; NULL = the tables of a run. `begin` is called before the first trial: an
-   * exit code other than 0 is that of the command, which then runs none. `tell` prints what came of those trials that
+  /* For a command with a screen of its own; NULL = the tables of a run. `begin` is called before the first trial: an
+   * exit code other than 0 is that of the command, which then runs none. `tell` prints the results of the trials that
    * are done. */
   int (*begin)(void *data, const struct lb_plan *plan);
   void (*tell)(void *data, const struct lb_tally *tally, const struct lb_run_info *info, const char *dir);

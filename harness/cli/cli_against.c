@@ -72,7 +72,7 @@ struct view {
   char what[40];
 };
 
-/* Whoever is told to stop tells the run of this turn, which then ends by itself. */
+/* We pass the signal on, once, to the run of this turn, which then ends by itself. */
 static volatile sig_atomic_t stopped;
 static void on_signal(int sig) {
   (void)sig;
@@ -124,7 +124,7 @@ static bool has_results(int code) {
   return code == LB_EXIT_OK || code == LB_EXIT_UNEXPECTED || code == LB_EXIT_UNDECIDED;
 }
 
-/* Of a run. What cannot be read has none: it is only shown. */
+/* The violations of a run. A run that cannot be read has none: the number is only shown. */
 static size_t count_violations(const char *run) {
   struct lb_error err;
   char path[PATH_MAX];

@@ -43,7 +43,7 @@ enum kind {
 
 enum { TEXT_MAX = 8192 };
 
-/* Of --help: no row of a command has to ask for it. */
+/* --help belongs to every command: no row has to name it. */
 #define EVERY_COMMAND (1u << 31)
 
 static const struct lb_cli_option table[] = {
@@ -327,7 +327,7 @@ static int set_guard(const char *text, struct lb_args *args) {
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-/* Of a hunt it is one, so a comma is part of an unknown name. */
+/* A hunt takes one guard only, so a comma is part of an unknown name there. */
 static int each_guard(const struct lb_cli_option *arg, const char *value, struct lb_args *args) {
   char one[64];
   int r = 0;
@@ -395,8 +395,8 @@ static int set(const struct lb_cli_option *arg, const char *value, struct lb_arg
   return LB_WANTS_HELP;
 }
 
-/* Among the options of this command only, so one that another command takes is as unknown here as
- * one that nobody takes. */
+/* Searches the options of this command only. An option of another command is as unknown here as one that does not
+ * exist. */
 static const struct lb_cli_option *find(const char *text, unsigned takes) {
   for (size_t i = 0; i < TABLE_COUNT; i++)
     if ((table[i].takes & takes) &&

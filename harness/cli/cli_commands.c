@@ -76,8 +76,8 @@ struct lb_jobs lb_run_jobs(const struct lb_args *args) {
   return args->reuse ? (struct lb_jobs){jobs.always, jobs.always} : jobs;
 }
 
-/* results/ below the sources belongs to whoever built the tool; who may not write there gets a
- * folder below the one he stands in. */
+/* results/ below the sources belongs to the user who built the tool. A user without write access gets a folder below
+ * the current one. */
 const char *lb_results_folder(void) {
   static char path[4096];
   const char *folder = getenv("LOCKBENCH_RESULTS");

@@ -30,7 +30,7 @@ struct suite {
   const char *system;
   int statements, held, declared; /* of this system; declared: of those that held, by failing as declared */
   int points, failed, flaws;      /* of all of them; flaws: that failed as declared */
-  /* Of this system: how its statements fail, each kind by the first that did so, and how many more. For people. */
+  /* How the statements of this system fail: each kind by the first that did so, and how many more. For people. */
   struct kind {
     char text[KIND_TEXT], statement[100];
     int more;
@@ -258,8 +258,8 @@ static size_t add_statements(bool of_adapter, const char *word, const char **onl
   return count - before;
 }
 
-/* Of a misspelt one; of some words of one with a misspelt one among them the first statement that has most of them.
- * NULL = neither. */
+/* The statement that a misspelt text means. For some words of a statement, one of them misspelt: the first statement
+ * that has most of them. NULL = none. */
 static const char *nearest_statement(const char *text) {
   const char *all[STATEMENTS_MAX], *best = NULL;
   size_t count = add_statements(false, "", all, 0), most = 0;
@@ -277,7 +277,7 @@ static const char *nearest_statement(const char *text) {
   return near ? near : best;
 }
 
-/* Of --only. False after a complaint. */
+/* The statements that --only names. False after a complaint. */
 static bool only_statements(const char *word, const char **only) {
   if (add_statements(false, word, only, 0) > 0) return true;
   const char *near = nearest_statement(word);
@@ -315,8 +315,8 @@ const struct lb_cli_command lb_command_conform = {
 
 /* ---- adapter-check: what is wrong with somebody's adapter ------------------------------------------------ */
 
-/* A program that cannot be called is a mistake of the user; a first line that nobody understands is one of the adapter:
- * the first statement. */
+/* A program that cannot be called is a mistake of the user. An unreadable first line is a mistake of the adapter: its
+ * first statement fails. */
 static int refuse_first_line(const struct lb_args *args, bool spoke, const char *err) {
   const char *first = lb_conform_statement_at(true, 0)->text;
   if (!spoke) return lb_complain(LB_EXIT_USAGE, "adapter-check '%s': %s", args->words[0], err);
@@ -361,7 +361,7 @@ static bool choose_statements(const struct lb_args *args, const char **only) {
   return true;
 }
 
-/* Of those that it names: none of them is told by what another one says. */
+/* Names the topologies that the protocol lists and this call did not try. A result for one says nothing of another. */
 static void say_not_tried(const struct lb_args *args, const struct lb_protocol *protocol,
                           const struct lb_system *systems, int count) {
   char list[400] = "";

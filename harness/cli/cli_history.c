@@ -233,8 +233,8 @@ static size_t begin_of(const struct lb_history *h, const struct lb_episode *epis
   return from;
 }
 
-/* Of a long history the events around the double hold that the story is about, or else the last: a page draws no more,
- * and a load has many thousands. */
+/* Cuts a long history, as a load has many thousands of events and a page draws few. What stays are the events around
+ * the double hold of the story, or else the last ones. */
 static struct lb_history part_of(const struct lb_history *history, const struct lb_episode *episode) {
   struct lb_history part = *history;
   if (history->count <= TOLD_WHOLE) return part;

@@ -67,7 +67,8 @@ static int read_without(const struct lb_args *args, struct lb_hunt_switches *ret
   return lb_hunt_leave_out(args->without ? args->without : "", ret, &err) < 0 ? lb_complain(-1, "%s", err.text) : 0;
 }
 
-/* Of the argument, else of the engine that started this process. LB_EXIT_OK, or another code after a complaint. */
+/* The shard that the argument names, else the one of the engine that started this process. LB_EXIT_OK, or another code
+ * after a complaint. */
 static int read_shard(const struct lb_args *args, struct lb_shard *ret) {
   struct lb_error err;
   uint64_t job;

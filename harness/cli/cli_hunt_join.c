@@ -100,7 +100,7 @@ static bool has(const json_t *sittings, const json_t *sitting) {
   return false;
 }
 
-/* Of a hunt that goes on: what a shard has played since the hunt began is not in its journal. */
+/* A hunt may go on after a join: its journal lacks what a shard has played since the hunt began. */
 static void name_late(const struct join *j, const char *of_hunt, const char *system) {
   struct dirent **found = NULL;
   int count = scandir(of_hunt, &found, is_shard, alphasort);

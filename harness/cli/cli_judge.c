@@ -112,8 +112,8 @@ static int add_system(struct judge *j, const char *topology, int length) {
   return 0;
 }
 
-/* Of the user's own lock all that it names and this machine has. One that it names and nobody knows is for the check to
- * say. */
+/* Adds all topologies that the user's own lock names and this machine has. The check complains of one that does not
+ * exist. */
 static int add_named(struct judge *j) {
   int r = 0;
   const char *missing = NULL;

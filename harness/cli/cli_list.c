@@ -325,7 +325,7 @@ static int list_counters(bool markdown) {
 
 static int list_steps_plain(void) { return list_steps(false); }
 
-/* Of `list WORD --markdown`: one of the tables above. */
+/* `list WORD --markdown` prints one of the tables above. */
 static int list_table(const char *name, bool markdown, bool *found) {
   static const struct {
     const char *name;

@@ -195,7 +195,7 @@ static void set_text(json_t *o, const char *key, const char *text) {
   if (*text) json_object_set_new(o, key, json_string(text));
 }
 
-/* Negative if nobody reads it. */
+/* Negative if the reader has gone. */
 static int print(const struct played *played, const struct lb_outcome *outcome, const char *history) {
   const struct lb_cell *cell = &played->plan.cells[0];
   char name[400];

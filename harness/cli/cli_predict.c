@@ -329,7 +329,8 @@ static bool lacks_guard(const struct lb_cell *cell) {
          lb_fit(cell->scenario, cell->protocol, cell->topology, LB_GUARD_NONE, why, sizeof why) != LB_NA;
 }
 
-/* Nobody can take over, or there is no such server to lose: not a fault that takes nothing. */
+/* True if no server can become primary in a failover, or the server to lose does not exist. Such a fault cannot happen,
+ * which is not the same as a fault without effect. */
 static bool lacks_servers(const struct lb_cell *cell) {
   size_t servers = cell->topology->data_count;
   for (size_t i = 0; i < cell->scenario->step_count; i++) {

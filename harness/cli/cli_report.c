@@ -14,9 +14,9 @@
 
 #include "base/text.h"
 
-/* What the script says on stdout, line by line as it comes, or on stderr, as complaints. Names out of the run may hold
- * anything, so control characters are written out. Our own stdout is written by us only: whoever draws is not stopped
- * by a reader that went away. */
+/* Prints what the script says on stdout, line by line as it comes, or on stderr, as complaints. Names out of the run
+ * may hold anything, so control characters are written out. Only we write to our stdout: a reader that went away does
+ * not stop the script that draws. */
 static void pass_on(FILE *from, bool complains) {
   char *line = NULL, shown[4096];
   size_t size = 0;
@@ -51,7 +51,7 @@ static int run_script(const char *script, const char *const words[], size_t coun
   snprintf(program, sizeof program, "%s/plots/python", lb_root());
   for (size_t i = 0; i < count && i < sizeof argv / sizeof *argv - 3; i++) argv[2 + i] = words[i];
   fflush(stdout);
-  FILE *complaints = tmpfile(); /* no second pipe: nobody would read it while we read the first */
+  FILE *complaints = tmpfile(); /* no second pipe: it would fill up while we read the first */
   if (!complaints || pipe2(said, O_CLOEXEC) < 0)
     return lb_complain(LB_EXIT_FAILURE, "%s: %s", program, strerror(errno));
   pid_t pid = fork();

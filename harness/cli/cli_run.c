@@ -269,7 +269,7 @@ static int take_part(struct session *s) {
   return r < 0 ? lb_error(&s->err, r, "out of memory") : 0;
 }
 
-/* That a library is another one than that of its findings is no mistake, and worth a line. */
+/* A library may differ from the one that its findings were made with. That is no mistake, but worth a line. */
 static void say_libraries(const struct lb_run_info *info) {
   for (size_t i = 0; i < info->library_count; i++) {
     const struct lb_library *l = &info->libraries[i];
@@ -444,7 +444,7 @@ int lb_carry_out(const struct lb_order *order) {
   return code;
 }
 
-/* Of a file: its name without folder and ending. */
+/* A file is labelled by its name without folder and ending. */
 static void label_of(const char *word, char *buf, size_t size) {
   const char *slash = strrchr(word, '/');
   snprintf(buf, size, "%s", slash ? slash + 1 : word);

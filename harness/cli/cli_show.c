@@ -58,7 +58,7 @@ static void show_option(const struct lb_protocol *p, const struct lb_option *o) 
   }
 }
 
-/* What conform asks of it in vain. */
+/* The statements of conform that this lock is declared to fail. */
 static void show_flaws(const struct lb_protocol *p) {
   for (const struct lb_flaw *f = p->flaws; f && f->statement; f++)
     printf("fails:    \"%s\"%s%s: %s\n", f->statement, f->where ? ", with " : "", f->where ? f->where : "", f->reason);
@@ -99,7 +99,7 @@ static void show_adapter(const struct lb_protocol *p) {
   fclose(in);
 }
 
-/* What its author says. Of a plugin nobody has the file. */
+/* The protocol's head comment. The source of a plugin is not here, so it has none. */
 static void show_design(const struct lb_protocol *p) {
   if (p->traits & LB_TRAIT_FOREIGN) return show_adapter(p);
   const struct lb_design *design = lb_protocol_design(p);
@@ -123,7 +123,7 @@ static void show_clocks(const struct lb_protocol *p) {
   if (t) printf("\nclocks:   %s", lb_clocks_say(lb_clocks_of(p, NULL, t), said, sizeof said));
 }
 
-/* Of who polls: a hand-off cannot be shorter than what is left of the pause. */
+/* Only for a lock that polls: a hand-off cannot be shorter than what is left of the pause. */
 static void show_retry(const struct lb_protocol *p) {
   if (!lb_option_find(p, "poll_ms")) return;
   if (p->poll_ms) printf("\nretry:    a refused client retries after %lld ms", (long long)p->poll_ms);
@@ -265,8 +265,8 @@ static void show_cells(const struct lb_plan *plan) {
     show_system_cells(plan, i, width);
 }
 
-/* Of these systems alone, under every guard: what the scenario states, or why there is nothing to ask. It is what a
- * plan of them says before it is run. */
+/* Only these systems, under every guard: what the scenario states, or why there is no question for it. A plan of them
+ * says the same before it is run. */
 static int show_systems(const char *path, const char *systems) {
   struct lb_plan plan;
   struct lb_error err;

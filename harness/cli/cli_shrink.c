@@ -183,7 +183,7 @@ static int shrink_one(const struct lb_args *args, const struct lb_directed_of *o
                                         : LB_EXIT_OK;
 }
 
-/* The folder is there before the first trial, so that no hour is lost for a place where nobody can write. */
+/* The folder is made before the first trial, so that no hour is lost if it cannot be written to. */
 static int shrink(const struct lb_args *args, const struct lb_directed_of *of, struct lb_directed *d,
                   const char *folder) {
   char path[PATH + 20];

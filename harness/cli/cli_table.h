@@ -13,7 +13,7 @@
 #include "run/plan.h"
 #include "run/system.h"
 
-/* The systems of the table where nobody names any. */
+/* The systems of the table without -b. */
 #define LB_TABLE_SYSTEMS "all,libraries,museum"
 enum { LB_TABLE_COLUMNS = 100 }; /* of what these commands print for people */
 
@@ -31,7 +31,7 @@ int lb_table_walk(const struct lb_table *table);
  * say, also of the user's own. LB_NA: it means nothing there, and `source` says who says so. On servers of the user's
  * own a fault that lockbench does not put there is predicted all the same. */
 struct lb_told {
-  enum lb_verdict verdict; /* LB_VERDICT_NONE: nobody says anything */
+  enum lb_verdict verdict; /* LB_VERDICT_NONE: there is no prediction */
   const char *reason;
   const char *source;         /* the attack of a rule, "guards", "exception", "fit"; NULL = none */
   const struct lb_rule *rule; /* NULL = none, or it is not the source */

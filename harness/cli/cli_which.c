@@ -194,7 +194,7 @@ static json_t *cell_json(const struct which *w, const struct kept *kept, const c
                    against, "survives_under", guards, "survives_if", against ? lb_which_changes(cell) : json_array());
 }
 
-/* A lock that declares a flaw, excludes nobody, or whose facts are those of a lock that is known to be broken. */
+/* A lock that declares a flaw, that excludes no one, or that has the facts of a lock known to be broken. */
 static bool is_flawed(const struct lb_cell *cell) {
   static const char *const flaws[][2] = {{"release", "looked"}, {"release", "timed"}, {"release", "blind"},
                                          {"end", "set-later"},  {"heeds", "no"},      {"looks", "no"}};
@@ -365,7 +365,7 @@ static void print_number(const json_t *cost, const char *key, double unit, int d
   else printf(" %12s", "-");
 }
 
-/* Of the locks without a reference run nothing is said. */
+/* A lock without a reference run has no row. */
 static void print_costs(const json_t *systems) {
   bool any = false;
   size_t i;

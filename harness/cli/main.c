@@ -40,7 +40,7 @@ static int too_many(const char *command, const char *word) {
 
 enum { HELP_COLUMNS = 80, HELP_TEXT = 30 /* where explanations begin */, NAME_REST = 6, NAMES_MAX = 240 };
 
-/* 80 where nobody says otherwise in COLUMNS: longer lines read badly, also where the terminal is wider. */
+/* 80 unless COLUMNS says otherwise: longer lines read badly, even on a wider terminal. */
 static size_t help_width(FILE *out) {
   const char *said = getenv("COLUMNS");
   size_t width = lb_display_width(out);

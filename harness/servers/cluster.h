@@ -31,7 +31,7 @@ struct lb_server {
   struct lb_stall *stall;       /* its disk, which may stall; NULL = it may not */
   bool wiped;                   /* its files were removed, so it does not begin a cluster: it joins one */
   bool own_disk;                /* its folder is a file system of its own, which may be filled (disk.h) */
-  struct lb_disk_page *counted; /* what it writes, see lb_disk_watch; NULL = nobody counts */
+  struct lb_disk_page *counted; /* what it writes, see lb_disk_watch; NULL = not counted */
   struct lb_skew *skew; /* its clocks, see lb_cluster_skew; NULL = true ones, it runs without the preload library */
   struct lb_proc proc;
 };
@@ -53,7 +53,7 @@ struct lb_cluster {
   bool durable;          /* true: on disk, fsync as a careful operator would; false: memory, for directed faults */
   const char *key;       /* the lock that `primary` is about, where the servers share the keys out; NULL = whichever */
   const char *cache_dir; /* a folder that outlives the trial within one run, for templates (initdb once); may be NULL */
-  struct lb_slow *slow;  /* is told of a server that does not answer for LB_SLOW_S; NULL = nobody listens */
+  struct lb_slow *slow;  /* is told of a server that does not answer for LB_SLOW_S; may be NULL */
   char err[512];         /* one line after a negative return */
   struct lb_endpoint endpoint[LB_SERVERS_MAX]; /* filled by lb_cluster_target */
 };
@@ -65,8 +65,8 @@ void lb_cluster_init(struct lb_cluster *ret, const struct lb_topology *topology,
 /* Starts all servers and waits until the cluster serves. 0 or -errno with err. Where there are no
  * servers: 0. */
 int lb_cluster_start(struct lb_cluster *cluster, lb_ns deadline);
-/* Waits until all servers run and say that they are as good as new. 0, or -errno with err; at once where one
- * has ended, or nobody can say so (-EOPNOTSUPP). */
+/* Waits until all servers run and say that they are as good as new. 0, or -errno with err. Returns at once if one has
+ * ended, or if the family cannot tell (-EOPNOTSUPP). */
 int lb_cluster_await_health(struct lb_cluster *cluster, lb_ns deadline);
 /* Index of the data server that decides now; -ENOENT = none right now, or there are no servers;
  * -errno. */
@@ -100,7 +100,7 @@ int lb_cluster_requests(struct lb_cluster *cluster, lb_ns deadline, uint64_t *re
 int lb_cluster_compiling(struct lb_cluster *cluster, lb_ns *ret);
 /* Starts servers again on what they left behind and waits until they answer. They are killed first if they run or are
  * stopped. Their clocks stay as they are. All at once, as when the power comes back: where they answer only with a
- * majority (ZooKeeper), one after the other would wait in vain. 0 or -errno with err. */
+ * majority (ZooKeeper), the first one alone would never answer. 0 or -errno with err. */
 int lb_cluster_restart_many(struct lb_cluster *cluster, const size_t index[], size_t count, lb_ns deadline);
 /* Its two halves: kills them and starts them on what they left behind; and waits until each of them answers. 0 or
  * -errno with cluster->err. */

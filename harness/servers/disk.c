@@ -68,7 +68,7 @@ void lb_disk_forget(struct lb_server *server) {
 struct file { /* one that is in the server's folder now */
   uint64_t device, inode, born;
   char *path;
-  int fd;                               /* -1 = nobody has asked for it yet */
+  int fd;                               /* -1 = not opened yet */
   uint64_t synced_from;                 /* when the last sync began that came to its end; 0 = none */
   struct lb_journal_entry *kept, *gone; /* its last write that was synced, its first that was not */
 };

@@ -19,8 +19,8 @@ struct lb_server;
 /* Before the server starts: it loads the library, which counts in server->counted. 0 or -errno (-ENOENT: no such
  * library; -EOPNOTSUPP: it would see nothing), and then the server is as before. */
 int lb_disk_watch(struct lb_cluster *cluster, size_t index);
-/* Adds "writes to files", "bytes written" and "fsyncs" so far. False: nobody counts (the library is not loaded, or the
- * server calls other functions). */
+/* Adds "writes to files", "bytes written" and "fsyncs" so far. False: unknown, as the library is not loaded or the
+ * server calls other functions. */
 bool lb_disk_counts(const struct lb_server *server, struct lb_counts *counts);
 void lb_disk_forget(struct lb_server *server);
 
@@ -38,9 +38,9 @@ struct lb_power_loss {
 /* Makes the journal that a server keeps from its next start on: server->journal. Its folder must exist. 0 or -errno
  * with cluster->err (-ENOENT: no preload library). */
 int lb_power_watch(struct lb_cluster *cluster, size_t index);
-/* Of a server whose processes are dead: removes what it had not synced, and proves it: that is gone, and the last that
- * was synced to each file is there. A new journal begins. 0, or -errno with cluster->err (-ENODATA: there is no
- * journal; -EIO: the files are not as they should be). */
+/* Removes what a server had not synced; its processes are dead. Proves it: that is gone, and the last that was synced
+ * to each file is there. A new journal begins. 0, or -errno with cluster->err (-ENODATA: there is no journal; -EIO: the
+ * files are not as they should be). */
 int lb_power_cut(struct lb_cluster *cluster, size_t index, struct lb_power_loss *ret);
 /* 1 = a server has synced all that it has written, so lb_power_cut() would remove nothing; 0 = not all. It may run:
  * nothing is changed. -errno with cluster->err: as lb_power_cut(), or its files cannot be listed now. */
@@ -68,10 +68,10 @@ int lb_stall_watch(struct lb_cluster *cluster, size_t index);
 /* Copies its files, in place of an earlier copy, and compares. 0, or -errno with cluster->err (-ENOENT: it has
  * none). */
 int lb_copy_take(struct lb_cluster *cluster, size_t index);
-/* Of a server whose processes are dead: puts the copy in place of its files, and compares. 0, or -errno with
+/* Puts the copy in place of the files of a server whose processes are dead, and compares. 0, or -errno with
  * cluster->err (-ENOENT: there is no copy). */
 int lb_copy_put_back(struct lb_cluster *cluster, size_t index);
-/* Of a server whose processes are dead: removes its files, and sees that none is left. 0, or -errno with cluster->err
+/* Removes the files of a server whose processes are dead, and sees that none is left. 0, or -errno with cluster->err
  * (-ENOENT: there was none). */
 int lb_files_wipe(struct lb_cluster *cluster, size_t index);
 /* Removes from its folder what lb_family.save made it write there, so that it keeps nothing again. */

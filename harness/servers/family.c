@@ -62,8 +62,8 @@ char *lb_need_path(const char *need) {
   return path;
 }
 
-/* The output goes to a memory file, not through a pipe: the command is run to its end by
- * lb_proc_run(), and nobody would empty a pipe meanwhile. */
+/* The output goes to a memory file, not through a pipe: lb_proc_run() returns when the command has ended, and a full
+ * pipe would stop it before. */
 int lb_program_output(const char *const argv[], const char *argv0, char *buf, size_t size) {
   struct lb_error err;
   char path[64];
@@ -144,10 +144,9 @@ int lb_server_copy_template(struct lb_cluster *cluster, const struct lb_server *
   return r < 0 ? lb_cluster_fail(cluster, r, "%s: cannot copy %s: %s", server->name, template, strerror(-r)) : 0;
 }
 
-/* The dynamic linker takes blanks and colons in LD_PRELOAD for separators, so the path is short and
- * relative to the folder the process starts in. A link is enough, and works where nothing in that
- * folder may be executed; but who drops to nobody may not be able to follow it (a build below
- * /root), and gets a copy. */
+/* The dynamic linker takes blanks and colons in LD_PRELOAD for separators, so the path is short and relative to the
+ * folder the process starts in. A link is enough, and works where nothing in that folder may be executed. A server that
+ * drops its rights may not be able to follow it (a build below /root), and gets a copy. */
 int lb_server_bring(struct lb_cluster *cluster, const struct lb_server *server, enum lb_shim which) {
   static const char *const name[] = {LB_CLOCK_SHIM, LB_DISK_SHIM},
                            *const variable[] = {LB_CLOCK_SHIM_VARIABLE, LB_DISK_SHIM_VARIABLE},

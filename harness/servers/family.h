@@ -57,7 +57,7 @@ enum lb_setting_place {
 
 struct lb_setting {     /* a table of these ends with .name = NULL */
   const char *name;     /* up to and with what stands before the value: "tickTime=", "-Xmx" */
-  const char *stock;    /* what it is where nobody says anything; NULL = it is not there */
+  const char *stock;    /* its value without a line of ours; NULL = it is not there */
   const char *faults;   /* where faults are played; NULL = not written */
   const char *measured; /* where speed is measured; NULL = not written */
   const char *unsynced; /* in place of both, where the servers need not sync; NULL = no difference */
@@ -75,9 +75,8 @@ int lb_setting_write(struct lb_cluster *cluster, const struct lb_server *server,
 /* The options of the command line into texts[0..max), and pointers to them into argv. How many. */
 size_t lb_setting_options(const struct lb_cluster *cluster, const struct lb_setting *settings,
                           char (*texts)[LB_SETTING_TEXT_MAX], const char **argv, size_t max);
-/* All that differs from a server that nobody has configured, a line each: "tickTime=200 (else 2000)";
- * last the lines of the topology itself, which stand for rows of their names, too. malloc'd; NULL = no
- * memory. */
+/* All that differs from a server in its default configuration, a line each: "tickTime=200 (else 2000)". The lines of
+ * the topology itself come last, and replace rows of their names. malloc'd; NULL = no memory. */
 char *lb_setting_differing(const struct lb_topology *topology, bool measured, bool durable);
 
 /* ---- a family -------------------------------------------------------------------------------- */
@@ -126,8 +125,7 @@ struct lb_family {
    * client gets another process. NULL = it is no pooler. */
   int (*occupy)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
   int (*vacate)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* 0 = a later timeline may use these servers: each answers, and has a role of a complete set. NULL = nobody can say
-   * so. */
+  /* 0 = a later timeline may use these servers: each answers, and has a role of a complete set. NULL = unknown. */
   int (*healthy)(struct lb_cluster *cluster, lb_ns deadline);
   /* Index of the data server that decides now (of several, for cluster->key), asked from the servers; -ENOENT = none. A
    * server that does not answer within about 200 ms counts as silent. */
@@ -179,14 +177,14 @@ struct lb_family {
   /* 1 = this server knows the session with that number (lb_proofs.session_id), 0 = not. One that has run out counts
    * until it was ended. */
   int (*has_session)(struct lb_cluster *cluster, size_t index, uint64_t id, lb_ns deadline);
-  /* 1 = this server says that it serves nobody now, 0 = it serves. NULL = it never says so. */
+  /* 1 = this server says that it serves no client now, 0 = it serves. NULL = it never says so. */
   int (*left)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
   /* 0 = this server says that it has started, although it may not serve yet for want of a majority. NULL = it says
    * nothing before it serves. */
   int (*runs)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
   /* This server's wall clock, in ms since 1970, by asking it. */
   int (*wall_ms)(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
-  /* This server's monotonic clock in ms, by asking it; only differences mean something. NULL = it tells nobody (Redis,
+  /* This server's monotonic clock in ms, by asking it; only differences mean something. NULL = it does not tell (Redis,
    * PostgreSQL). */
   int (*mono_ms)(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
   /* How many writes this server has committed; only differences mean something, and only while the same server decides.

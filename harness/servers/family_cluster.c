@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Redis Cluster: masters that share the keys out, each with replicas of its own. They watch each
- * other over a bus of their own; when most masters have missed one for cluster-node-timeout, they
- * elect a replica of it. A master that misses most of them for so long serves nobody.
+ * Redis Cluster: masters that share the keys out, each with replicas of its own. They watch each other over a bus of
+ * their own; when most masters have missed one for cluster-node-timeout, they elect a replica of it. A master that
+ * misses most of them for so long serves no client.
  *
  * The servers are put together by their own commands, as redis-cli would do it, only faster: each
  * is introduced to every other, which they would learn from each other in the end. Of N parts of the
@@ -10,12 +10,12 @@
  * begins with the part that the key of the trial is in, so `primary` is server 1 at first, as it is
  * elsewhere, whatever the key is called.
  *
- * Ready means, as with Sentinel, that a failover started now would succeed and lose nothing that was
- * acknowledged earlier: each server knows what every other one is and says that the cluster is up,
- * the masters list their replicas as online, and a marker written to each master has appeared in its
- * replicas and vanished again. They are asked how many keys they have, for who asks a replica for a
- * key is sent to its master. All of it takes two seconds at least: a master that has just started
- * refuses for so long (CLUSTER_WRITABLE_DELAY), also after a restart, and nothing makes that faster.
+ * Ready means, as with Sentinel, that a failover started now would succeed and lose nothing that was acknowledged
+ * earlier: each server knows what every other one is and says that the cluster is up, the masters list their replicas
+ * as online, and a marker written to each master has appeared in its replicas and vanished again. Replicas are asked
+ * how many keys they have: a question for a key is redirected to the master. All of it takes two seconds at least: a
+ * master that has just started refuses for so long (CLUSTER_WRITABLE_DELAY), also after a restart, and nothing makes
+ * that faster.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -85,7 +85,7 @@ static bool has_slot(const char *slots, unsigned slot) {
 /* ---- what a server says of itself ------------------------------------------------------------ */
 
 struct self {
-  char id[41], flags[64], master[41]; /* master: "-" = it follows nobody */
+  char id[41], flags[64], master[41]; /* master: "-" = it follows no one */
   long long epoch;                    /* of two that claim a slot the larger one is right */
   char slots[200];
 };
@@ -121,10 +121,10 @@ static int says_up(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
 
 /* ---- putting them together ------------------------------------------------------------------- */
 
-/* Each of these is asked for again until it is so: an order whose answer came too late may have been obeyed. */
-
-/* Servers talk to each other twice in that time, so with a user's it would be long until all know
- * what was told to one. */
+/* Each order here is repeated until its effect is seen: one whose answer came too late may have been obeyed.
+ *
+ * Servers talk to each other twice in TIMEOUT. With a user's value it would take long until all know what one was told.
+ */
 static int hurries(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   return LB_REDIS_EXPECT(cluster, index, deadline, NULL, "does not hurry", "CONFIG", "SET", TIMEOUT, TIMEOUT_FAULTS);
 }
@@ -318,8 +318,8 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
 
 /* ---- who decides ----------------------------------------------------------------------------- */
 
-/* A master that was replaced and does not know yet claims the slot, too: the highest epoch is the
- * truth. Nobody decides while that one says that the cluster is down. */
+/* A master that was replaced and does not know yet claims the slot, too: the highest epoch is the truth. While that
+ * master says that the cluster is down, no server decides. */
 static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   struct self self;
   long long best = -1;

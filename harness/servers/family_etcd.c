@@ -160,7 +160,7 @@ static int has_session(struct lb_cluster *cluster, size_t index, uint64_t id, lb
   return r < 0 ? r : found;
 }
 
-/* Revoked, whoever keeps it up. On a busy machine a question may come to nothing, so it is asked again. */
+/* Revokes the lease even if its client renews it. On a busy machine a request may time out, so it is sent again. */
 static int end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline,
                        struct lb_text *said) {
   const struct lb_server *server = &cluster->server[index];

@@ -123,7 +123,7 @@ static int version(char *buf, size_t size) {
   return snprintf(buf, size, "mariadb %s", number), 0;
 }
 
-/* Who replicates and asks is root; clients are another user, so that read_only holds for them. */
+/* Replicas and the harness log in as root. Clients are another user, so that read_only holds for them. */
 static const char users[] = /* a statement a line */
     "FLUSH PRIVILEGES;\nCREATE USER root@'%';\nGRANT ALL ON *.* TO root@'%';\nCREATE USER lockbench@'%';\n"
     "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, INDEX, ALTER, PROCESS ON *.* TO lockbench@'%';\n";
@@ -199,8 +199,9 @@ static int configure(struct lb_cluster *cluster, size_t index) {
     r = lb_server_write(cluster, server, true, "my.cnf",
                         "log_bin = binlog\nlog_slave_updates = ON\nserver_id = %zu\nread_only = %d\n", index + 1,
                         index > 0);
-  /* Of the first primary alone: a replica that waited for one of its own would stop applying. AFTER_SYNC is ours, also
-   * in maria-semisync-stock: MariaDB's own is AFTER_COMMIT, where others see a commit before a replica has it. */
+  /* Only the first primary waits: a replica that waited for one of its own would stop applying. AFTER_SYNC is set by
+   * us, also in maria-semisync-stock. MariaDB's default is AFTER_COMMIT, where others see a commit before a replica has
+   * it. */
   if (r == 0 && cluster->topology->synchronous)
     r = lb_server_write(cluster, server, true, "my.cnf",
                         index > 0
@@ -319,7 +320,7 @@ static int apply_received(struct lb_cluster *cluster, size_t index, lb_ns deadli
   return r;
 }
 
-/* It follows nobody then, and its clients may write. */
+/* It follows no server then, and its clients may write. */
 static int promote_one(struct lb_cluster *cluster, size_t index, unsigned promotion, lb_ns deadline) {
   struct sql_answer answer;
   char sql[80];
@@ -342,7 +343,7 @@ static int promote(struct lb_cluster *cluster, int old, lb_ns deadline) {
   return lb_cluster_fail(cluster, -ENOENT, "no replica answers that could be promoted");
 }
 
-/* Nobody tells the old one: it goes on, and so do its clients. */
+/* The old primary is not told: it goes on, and so do its clients. */
 static int promote_other(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   int r = promote(cluster, (int)index, deadline);
   return r < 0 ? lb_fail(cluster->env, r, "%s", cluster->err) : 0;

@@ -145,8 +145,8 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
   return r < 0 ? r : lb_cluster_await(cluster, deadline, all_follow, "every server follows the same leader");
 }
 
-/* Who leads by its own word and by that of a majority: one that was cut off leads by its own word for another ten to
- * twenty seconds, as it looks for its quorum every ten. They name no term. */
+/* The member that leads by its own word and by that of a majority. A leader that was cut off says for another ten to
+ * twenty seconds that it leads, as it looks for its quorum every ten. Members name no term. */
 static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   struct view view[LB_SERVERS_MAX];
   if (cluster->data_count == 1) return answers(cluster, 0, deadline) == 0 ? 0 : -ENOENT;

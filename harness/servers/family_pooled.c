@@ -99,7 +99,7 @@ static int counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, stru
 }
 static int version(char *buf, size_t size) { return lb_family_postgres.version(buf, size); }
 
-/* Of the pooler it is the clock of the server behind it. */
+/* The pooler answers with the clock of the server behind it. */
 static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
   return lb_family_postgres.wall_ms(cluster, index, deadline, ret_ms);
 }

@@ -7,8 +7,8 @@
  * all have the same system identifier and the same history, so a standby simply streams what the
  * primary has written since. The folder itself is initialised once per run.
  *
- * The primary alone is configured to wait for its standbys: after a promotion nobody is left to
- * wait for, and the operator who promotes is taken to know that.
+ * Only the first primary is configured to wait for standbys. A promoted standby has none to wait for, and the operator
+ * is taken to know that.
  */
 #include <errno.h>
 #include <libgen.h>
@@ -211,7 +211,7 @@ static int configure(struct lb_cluster *cluster, size_t index) {
   if (r == 0)
     r = lb_server_write(cluster, server, false, "data/pg_hba.conf",
                         "host all all all trust\nhost replication all all trust\n");
-  /* Of the first primary only: a standby that is promoted has none itself, and waits for nobody (as with Patroni's
+  /* Only the first primary waits. A promoted standby has no standby of its own, so it must not wait (as with Patroni's
    * synchronous_mode, unless it is strict). */
   if (r == 0 && index == 0 && cluster->topology->synchronous)
     r = lb_server_write(cluster, server, true, "data/postgresql.conf", "synchronous_standby_names = 'FIRST %zu (*)'\n",
@@ -318,13 +318,13 @@ static int promote(struct lb_cluster *cluster, int old, lb_ns deadline) {
   return lb_cluster_fail(cluster, -ENOENT, "no standby answers that could be promoted");
 }
 
-/* Nobody tells the old one: it goes on, and so do its clients. */
+/* The old primary is not told: it goes on, and so do its clients. */
 static int promote_other(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   int r = promote(cluster, (int)index, deadline);
   return r < 0 ? lb_fail(cluster->env, r, "%s", cluster->err) : 0;
 }
 
-/* Of a client that waits for the standby: its statement is done and committed here, and what ends is the wait. */
+/* Ends a client's wait for the standby. Its statement is already done and committed here. */
 static int cancel(struct lb_cluster *cluster, size_t index, const char *client, lb_ns deadline) {
   static const char sql[] = "SELECT (SELECT count(*) FROM (SELECT pg_cancel_backend(pid) AS told FROM pg_stat_activity"
                             " WHERE client_addr = $1::inet AND wait_event = 'SyncRep') AS waiting WHERE told)";

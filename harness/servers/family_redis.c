@@ -2,13 +2,13 @@
  *
  * Redis: one server, or several that do not know each other.
  *
- * What a server keeps is a property of the topology, not of the medium: a Redis that writes nothing
- * forgets its locks in a restart, whatever disk it stands on. One that keeps something keeps it in
- * its append-only file, and the topology's settings say so, and when it syncs that. Nobody asks
- * for snapshots, which would only come between measurements; the full sync of a replica makes one.
+ * What a server keeps is a property of the topology, not of the medium: a Redis that writes nothing forgets its locks
+ * in a restart, whatever disk it stands on. One that keeps something keeps it in its append-only file, and the
+ * topology's settings say so, and when it syncs that. Snapshots are off, as they would disturb measurements; the full
+ * sync of a replica makes one.
  *
  * A key ends by the wall clock (7.0.15, measured: the monotonic clock an hour ahead or back moves no end of a key).
- * Timers run by the monotonic clock: one that is set back stops the removal of ended keys that nobody asks for.
+ * Timers run by the monotonic clock: one that is set back stops the removal of ended keys that no client asks for.
  */
 #include "family_redis.h"
 
@@ -270,7 +270,7 @@ int lb_redis_end_session(struct lb_cluster *cluster, size_t index, const char *c
                  known ? "%s still has a connection of that client" : "%s does not connections its connections", name);
 }
 
-/* Of one that keeps a file of appends the dump is only what a replica was sent. */
+/* A server with an append-only file also has a dump if it was a replica: the one that its primary sent. */
 const char *const lb_redis_files[] = {"dump.rdb", "appendonlydir", NULL};
 
 int lb_redis_save(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
@@ -372,8 +372,8 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
   return r < 0 ? r : lb_cluster_await(cluster, deadline, lb_cluster_all_answer, "every server answers");
 }
 
-/* The first that answers, provided that a majority does: without one no client gets a lock, so
- * nobody decides. */
+/* The first server that answers, provided that a majority does. Without a majority no client gets a lock, so no server
+ * decides. */
 static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   int first = -ENOENT;
   size_t answering = 0, enough = cluster->data_count / 2 + 1;

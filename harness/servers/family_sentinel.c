@@ -251,7 +251,7 @@ static int server_at(const struct lb_cluster *cluster, const redisReply *address
   return -ENOENT;
 }
 
-/* Whom this Sentinel takes for the primary, and in which configuration epoch. */
+/* The server that this Sentinel takes for the primary, and its configuration epoch. */
 static int named_by(struct lb_cluster *cluster, size_t sentinel, lb_ns deadline, long long *ret_epoch) {
   redisReply *address = LB_REDIS_ASK(cluster, sentinel, deadline, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER);
   redisReply *master = address ? LB_REDIS_ASK(cluster, sentinel, deadline, "SENTINEL", "MASTER", MASTER) : NULL;
@@ -307,10 +307,10 @@ static int healthy(struct lb_cluster *cluster, lb_ns deadline) {
   return r < 0 ? r : sentinels_agree(cluster, deadline);
 }
 
-/* The first Sentinel that takes the order: it needs no majority for it. The order names no server: it is about the one
- * that decides. While the primary lives, the other Sentinels make a replica of whoever calls himself primary, after
- * four publish-periods in which nobody has told them why; and the first asks the promoted one only once a second. So
- * they get their usual period back. */
+/* The first Sentinel that takes the order is enough: it needs no majority. The order means the current primary, so it
+ * names no server. The other Sentinels need their usual publish-period back: they turn a second server that says it is
+ * primary into a replica. They do so after four periods without news of the failover, while the first Sentinel asks the
+ * promoted one only once a second. */
 static int depose(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   int r = -ENOENT;
   long long epoch;

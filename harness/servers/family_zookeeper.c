@@ -45,13 +45,13 @@ static const char *const needs[] = {
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-/* ZooKeeper bounds session timeouts to 2..20 ticks. The upper bound is moved away, or it would change
- * the ttl of a scenario without a word. The lower one stays, because what a client can know of its
- * session rests on it (backends/zookeeper/zk_life.h): see least_ttl_ms(). cnxTimeout and maxNotificationInterval are for members
- * that are cut off: connecting to them must not hold up an election, and after the cut is healed they must
- * not wait for up to a minute before they ask again. initLimit: a leader to which a follower acknowledged an older
- * proposal before the new epoch leads nobody, and serves nobody, until that is over. UsePerfData: its file would
- * outlive a killed server, in /tmp. */
+/* ZooKeeper bounds session timeouts to 2..20 ticks. The upper bound is moved away, or it would change the ttl of a
+ * scenario without a word. The lower one stays, because what a client can know of its session rests on it
+ * (backends/zookeeper/zk_life.h): see least_ttl_ms(). cnxTimeout and maxNotificationInterval are for members that are
+ * cut off: connecting to them must not hold up an election, and after the cut is healed they must not wait for up to a
+ * minute before they ask again. initLimit: a leader to which a follower acknowledged an older proposal before the new
+ * epoch has no follower and serves no client until that is over. UsePerfData: its file would outlive a killed server,
+ * in /tmp. */
 static const struct lb_setting settings[] = {
     {.name = "tickTime=", .stock = "2000", .faults = "200", .measured = "2000"},
     {.name = "initLimit=", .stock = "10", .faults = "20", .measured = "10"},
@@ -270,7 +270,7 @@ static int mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int
 
 /* ---- a full disk ----------------------------------------------------------------------------- */
 
-/* A request for a session, which the server writes to its log before it answers. Nobody closes it: it ends by itself.
+/* A request for a session, which the server writes to its log before it answers. The session is not closed: it expires.
  * 0, or -errno. */
 static int open_session(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   enum { LENGTH = 45, TIMEOUT_MS = 1000 };
@@ -402,7 +402,7 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
   return r < 0 ? r : lb_cluster_await(cluster, deadline, ensemble_formed, "one server leads and all others follow");
 }
 
-/* It says at once that it serves nobody. */
+/* A server that has started says at once that it serves no client. */
 static int runs(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   int r = left(cluster, index, deadline);
   return r < 0 ? r : 0;

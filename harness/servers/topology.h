@@ -27,8 +27,8 @@ struct lb_topology {
   size_t data_count;  /* servers that hold locks: masters, a primary and its replicas, members of an ensemble */
   size_t other_count; /* further servers (Sentinels, a pooler) */
   size_t shards;      /* parts that the keys are split into, each with a primary of its own; 0 = they are not split */
-  /* With faults: how long a server has to be silent before the others take it for dead, by its settings; 0 = nobody
-   * looks (single servers, an operator). */
+  /* With faults: how long a server has to be silent before the others take it for dead, by its settings; 0 = the
+   * servers do not watch each other (single servers, an operator). */
   int64_t detector_ms;
   enum lb_keeps keeps;
   int start_ms;     /* processor time until servers and clients of a trial are there, as measured; 0 = hardly any */
@@ -45,7 +45,7 @@ struct lb_topology {
   /* Facts that the other members do not say, in words of theory/facts.c: "copies=later takeover=replicas". Those of
    * `stands_for` come first. NULL = none. */
   const char *facts;
-  const struct lb_own *own; /* the user's own servers (own/own.h), which nobody starts and nobody hurts; NULL = ours */
+  const struct lb_own *own; /* the user's own servers (own/own.h), which we neither start nor harm; NULL = ours */
 };
 
 /* Adds a row behind all others, of the user's own servers. It lives as long as the process. */
