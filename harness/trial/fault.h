@@ -13,21 +13,13 @@
 
 /* True for a verb that this does: a fault of hosts, or its cure. */
 bool lb_fault_knows(enum lb_verb verb);
-/* Does the step to the cast: a = its hosts, b = the other side of a link. 0 = done, and proved here or by one of the
- * next three functions. 1 = a cut of no host: nothing was done and nothing proved. -1 = not done; err says why. */
+/* Does the step to the cast: a = its hosts, b = the other side of a link. 0 = done, and proved here or by
+ * lb_fault_prove_kept(), lb_fault_settle() or lb_fault_all_met(). 1 = a cut of no host: nothing was done and nothing proved. -1 = not done; err says why. */
 int lb_fault_do(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b,
                 struct lb_error *err);
-/* Proves the faults whose effect takes its time to be seen (a packet that is to come late), as far as it is known by
- * now; with `wait` all of them. 0, or -1 with err: one of them is not so. */
-int lb_fault_settle(struct lb_stage *stage, bool wait, struct lb_error *err);
 /* Proves the fault whose proof would have kept a client at its gate, once no client stands at one (with `now` in any
  * case). 0, also if there is none, or -1 with err. */
 int lb_fault_prove_kept(struct lb_stage *stage, bool now, struct lb_error *err);
-/* At the end of a timeline: 0 if every fault that was armed for a message and still holds has met it; or -1 with
- * err. */
-int lb_fault_all_met(struct lb_stage *stage, struct lb_error *err);
-/* For every fault of links that still holds, records it if it met no packet. */
-void lb_fault_note_unused(struct lb_stage *stage);
 /* Takes it back: what was paused goes on, what was killed starts again (clients, too), links are whole, clocks true. 0,
  * or -1 with err. */
 int lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, struct lb_error *err);
@@ -60,6 +52,7 @@ struct lb_fault {
 
 /* One table for each kind of fault, by verb. A verb without `act` stands in another one, or is no fault. */
 extern const struct lb_fault lb_faults_of_cuts[LB_VERB_COUNT];      /* fault_cut.c */
+extern const struct lb_fault lb_faults_of_heals[LB_VERB_COUNT];     /* fault_heal.c */
 extern const struct lb_fault lb_faults_of_lines[LB_VERB_COUNT];     /* fault_line.c */
 extern const struct lb_fault lb_faults_of_processes[LB_VERB_COUNT]; /* fault_process.c */
 extern const struct lb_fault lb_faults_of_machines[LB_VERB_COUNT];  /* fault_machine.c */
@@ -83,23 +76,4 @@ int lb_doing_restart(struct lb_doing *d);
  * since. */
 long lb_doing_said(const struct lb_server *server);
 bool lb_doing_has_said(const struct lb_server *server, long since, const char *words);
-/* fault_line.c: undoes a line, which has to have done what it was for by then; of a hold the packet of its proof has to
- * come then. 0, or -1 with err. */
-int lb_doing_end_line(struct lb_doing *d, struct lb_line *line);
-/* For a line that ends, records whether it met a packet, what it carried, and how late it was itself. */
-void lb_doing_note_line(struct lb_stage *stage, const struct lb_line *line);
-
-struct lb_link {               /* between two hosts of a step */
-  const struct lb_host *a, *b; /* as the step names them */
-  const struct lb_server
-      *listener; /* one of them, whose port is asked; of two servers the second; NULL between clients */
-};
-struct lb_links {
-  struct lb_link *link; /* to be freed */
-  size_t count;
-};
-/* fault_cut.c: every link between a host of `a` and one of `b`, once; with `record` also records whom that touches. 0,
- * or -1 with err. */
-int lb_doing_links(struct lb_doing *d, bool record, struct lb_links *ret);
-
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Faults of links: cuts, and the heal of these and of delays.
+ * Faults of links: cuts.
  *
  * A cut is proved link by link. A connection over the link was established before it, and no longer is; and on each of
  * its ways the rules of this cut have dropped something, so it is this cut that silences the link. Where another cut
@@ -11,59 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fault.h"
+#include "fault_heal.h"
+#include "fault_links.h"
 #include "network/cut.h"
-#include "network/line.h"
 #include "network/net.h"
-
-/* ---- from two roles to links: a host can play both of them ---- */
-
-static bool has_link(const struct lb_links *links, const struct lb_host *a, const struct lb_host *b) {
-  for (size_t i = 0; i < links->count; i++) {
-    const struct lb_link *l = &links->link[i];
-    if ((l->a == a && l->b == b) || (l->a == b && l->b == a)) return true;
-  }
-  return false;
-}
-
-static const struct lb_host *host_of(const struct lb_cast *c, size_t i) {
-  return i < c->server_count ? c->server[i]->host : c->client[i - c->server_count]->host;
-}
-
-static int find_links(struct lb_doing *d, struct lb_links *ret) {
-  size_t as = d->a->server_count + d->a->client_count, bs = d->b->server_count + d->b->client_count;
-  *ret = (struct lb_links){.link = calloc(as * bs + 1, sizeof *ret->link)};
-  if (!ret->link) return lb_doing_fail(d, "out of memory");
-  for (size_t i = 0; i < as; i++)
-    for (size_t j = 0; j < bs; j++) {
-      struct lb_link link = {.a = host_of(d->a, i), .b = host_of(d->b, j)};
-      link.listener = j < d->b->server_count ? d->b->server[j] : i < d->a->server_count ? d->a->server[i] : NULL;
-      if (link.a != link.b && !has_link(ret, link.a, link.b)) ret->link[ret->count++] = link;
-    }
-  return 0;
-}
-
-/* The hosts of one side that have a link, each once. */
-static void name_side(const struct lb_links *links, bool first_side, char *buf, size_t size) {
-  size_t at = 0;
-  buf[0] = '\0';
-  for (size_t i = 0; i < links->count && at < size; i++) {
-    const struct lb_host *host = first_side ? links->link[i].a : links->link[i].b;
-    bool named = false;
-    for (size_t j = 0; j < i; j++) named |= host == (first_side ? links->link[j].a : links->link[j].b);
-    if (!named) at += (size_t)snprintf(buf + at, size - at, "%s%s", at > 0 ? ", " : "", host->name);
-  }
-}
-
-int lb_doing_links(struct lb_doing *d, bool record, struct lb_links *ret) {
-  char a[LB_NAMES_BYTES], b[LB_NAMES_BYTES];
-  int r = find_links(d, ret);
-  if (r < 0 || !record) return r;
-  name_side(ret, true, a, sizeof a);
-  name_side(ret, false, b, sizeof b);
-  lb_stage_touched(d->s, d->step, a, b);
-  return 0;
-}
 
 enum { REACH_MS = 1000, SILENCE_MS = 60, TOGETHER = 64 };
 
@@ -190,57 +141,9 @@ static int prove_cut(struct lb_doing *d) {
   return r < 0 ? r : read_counters(d, cut);
 }
 
-/* ---- healing ----------------------------------------------------------------------------------------------------- */
-
-/* A cut under which nobody had anything to say is noted. What cannot be read is not claimed. */
-static void note_unused(struct lb_stage *s, const struct lb_cut *cut) {
-  uint64_t others = 0, *dropped = calloc(cut->way_count, sizeof *dropped);
-  bool known = dropped && lb_cut_dropped(cut, dropped, &others, NULL) == 0;
-  if (known && others == 0) lb_stage_step(s, LB_EV_UNUSED, cut->owner);
-  free(dropped);
-}
-
-void lb_fault_note_unused(struct lb_stage *s) {
-  for (const struct lb_cut *cut = s->net.cuts; cut; cut = cut->older) note_unused(s, cut);
-  for (const struct lb_line *line = s->net.lines; line; line = line->older) lb_doing_note_line(s, line);
-}
-
-static int heal(struct lb_doing *d, struct lb_cut *cut) {
-  if (!cut) return 0;
-  note_unused(d->s, cut);
-  return lb_cut_heal(&d->s->net, cut, d->err) < 0 ? lb_error_prefix(d->err, "no heal: ") : 0;
-}
-
-static int heal_own(struct lb_doing *d) { return heal(d, cut_of(d, d->step)); }
-
-static uint32_t number_of(const void *owner) { return ((const struct lb_step *)owner)->number; }
-
-/* The latest cut, slow or drop that holds of those whose step names the same roles: its hosts, whoever plays these
- * roles now. */
-static int heal_named(struct lb_doing *d) {
-  struct lb_cut *cut = d->s->net.cuts;
-  struct lb_line *line = d->s->net.lines;
-  while (cut && !lb_step_undoes(d->step, cut->owner)) cut = cut->older;
-  while (line && !lb_step_undoes(d->step, line->owner)) line = line->older;
-  if (line && (!cut || number_of(line->owner) > number_of(cut->owner))) return lb_doing_end_line(d, line);
-  return heal(d, cut);
-}
-
-/* Each is tried, whatever fails on another one. */
-static int heal_all(struct lb_doing *d) {
-  int r = 0;
-  for (const struct lb_cut *cut = d->s->net.cuts; cut; cut = cut->older) note_unused(d->s, cut);
-  if (lb_cut_heal_all(&d->s->net, d->err) < 0) r = lb_error_prefix(d->err, "no heal: ");
-  for (struct lb_line *line = d->s->net.lines, *older; line; line = older) {
-    older = line->older;
-    if (lb_doing_end_line(d, line) < 0) r = -1;
-  }
-  return r;
-}
+static int heal_own(struct lb_doing *d) { return lb_doing_heal(d, cut_of(d, d->step)); }
 
 const struct lb_fault lb_faults_of_cuts[LB_VERB_COUNT] = {
     [LB_STEP_CUT] = {cut_both_ways, prove_cut, heal_own, .patient = true},
     [LB_STEP_CUT_TO] = {cut_one_way, prove_cut, heal_own, .patient = true},
-    [LB_STEP_HEAL] = {heal_all},
-    [LB_STEP_HEAL_ONE] = {heal_named},
 };

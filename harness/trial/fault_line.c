@@ -4,7 +4,7 @@
  * one message alone. Each is proved by what the line's process saw of packets of our own, or of that message. In a load
  * with `round_trip_ms` one line makes all links long.
  */
-#include "fault.h"
+#include "fault_line.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "fault_links.h"
 #include "network/cut.h"
 #include "network/line.h"
 #include "workload.h"

@@ -13,6 +13,8 @@
 
 #include "base/clock.h"
 #include "fault.h"
+#include "fault_heal.h"
+#include "fault_line.h"
 #include "history/evidence.h"
 #include "judge.h"
 

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "fault_line.h"
 #include "network/line.h"
 #include "servers/family.h"
 #include "trial.h"

@@ -57,8 +57,4 @@ void lb_gauge_end(struct lb_stage *stage);
 /* How much memory the clients then have; later, for that takes a while. */
 void lb_gauge_memory(struct lb_stage *stage);
 
-/* fault_line.c: makes all links of a load with `round_trip_ms` late by half of it, once sessions are there, and proves
- * it by a packet on each. */
-int lb_distance_make(struct lb_stage *stage);
-
 #endif
