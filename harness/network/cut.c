@@ -65,7 +65,7 @@ int lb_cut_make(struct lb_net *net, const void *owner, const struct lb_way *ways
   int r = lb_rules_add(&rules, err);
   lb_line_silence(net, ways, count, false);
   if (r == 0) return *ret = cut, 0;
-  /* What cannot be undone stays in the list: whoever heals later finds it, and fails loudly. */
+  /* A cut that cannot be undone stays in the list: a later heal finds it, and fails with an error. */
   if (lb_rules_remove(&rules, NULL) == 0) forget(net, cut);
   return r;
 }

@@ -15,8 +15,8 @@
 
 #include "rules.h"
 
-/* A probe of a cut leaves from this port, or goes to it: its packets, and what is sent in answer to
- * them, are then told apart from those of everybody else. Nobody listens there. */
+/* A probe of a cut leaves from this port, or goes to it. This tells its packets and their answers from all other
+ * packets. No program listens there. */
 #define LB_CUT_PROBE_PORT 9
 
 struct lb_cut {      /* one that holds */

@@ -143,8 +143,8 @@ static int open_ends(struct lb_net *net, struct lb_line *line, struct ends *e) {
 
 static int by_number(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-/* In the process: whoever waits for the end of a connection of the controller must not wait for this
- * copy of it. */
+/* In the line's process: it inherits copies of the controller's connections. The other side of one sees no end while a
+ * copy is open. */
 static void close_all_but(const struct ends *e, const struct lb_line *line) {
   size_t count = 0;
   int *own = malloc((2 * line->way_count + 2) * sizeof *own);
@@ -180,7 +180,7 @@ static int start_process(struct lb_net *net, struct lb_line *line) {
   return r;
 }
 
-/* It ends when nobody talks to it any more, and has then sent on all that it had. */
+/* The process ends when its last connection to us closes. It first sends all packets that it still has. */
 static void end_process(struct lb_line *line) {
   if (line->talk >= 0) close(line->talk);
   while (line->process > 0 && waitpid(line->process, NULL, 0) < 0 && errno == EINTR) {

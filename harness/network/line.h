@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * line.h - delay lines of a trial's network: what one host sends to another arrives later, in its
- * order, also on connections that exist; or some of it is lost; or one connection hears nothing more
- * from one message on. Only this direction is touched, and nobody else's packets.
+ * line.h - delay lines of a trial's network: packets from one host to another arrive later, in their order, also on
+ * existing connections. Or some are lost, or one connection receives nothing more from one message on. Only this
+ * direction of these two hosts is touched.
  *
  * A line delays packets as a long wire does, so TCP's acknowledgements are late as well: see
  * lb_net_be_patient() for what hosts need to put up with that. Packets pass a line before a cut: one that
@@ -25,8 +25,8 @@
 #define LB_LINE_HOLD UINT64_MAX /* a delay that ends when the line does */
 #define LB_LINE_PROBES_MAX 10000
 
-/* Whose packets a line keeps or drops: everybody's, or those of one connection, from one message on
- * (line_run.c). Other packets then pass at once. */
+/* The packets that a line keeps or drops: all, or those of one connection from one message on (line_run.c). Other
+ * packets then pass at once. */
 enum lb_line_pick { LB_LINE_PICKS_NONE, LB_LINE_PICKS_DROPPED, LB_LINE_PICKS_HELD };
 
 struct lb_line_plan { /* what a line does to the packets on its ways */

@@ -219,9 +219,8 @@ static void note_trip(struct lb_line_seen *seen, uint64_t took) {
   atomic_fetch_add(&seen->probes_came, 1);
 }
 
-/* One that came straight was not taken yet, or at the same time: it is as if it had taken 1 ns. Of one that comes twice
- * the first counts. */
-/* Packets of the probe have come out at the receiver of a way: takes them, and notes when. */
+/* Takes the packets of the probe that have come out at the receiver of a way, and notes when. If a packet is seen here
+ * before its way in was noted, its trip counts as 1 ns. Of a packet that comes twice the first counts. */
 static void lb_line_fate_arrived(struct lb_line_fate *f, size_t way) {
   uint32_t number;
   struct lb_line_seen *seen = &f->line->seen[way];

@@ -70,7 +70,7 @@ int lb_host_datagram(const struct lb_host *host);
 int lb_host_connect(const struct lb_host *from, uint16_t from_port, const struct lb_host *to, uint16_t port);
 /* Whether that connection is established within timeout_ms. Closes fd; false for a negative one. */
 bool lb_host_connected(int fd, int timeout_ms);
-/* Whether the other host has answered it by then: it is established, or nobody listens there. Closes fd. */
+/* Whether the other host has answered it by then: it accepts, or refuses as no program listens there. Closes fd. */
 bool lb_host_answered(int fd, int timeout_ms);
 
 #endif

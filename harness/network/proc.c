@@ -49,7 +49,7 @@ struct launch {
   const char *dir, *log; /* NULL = our own folder; NULL = /dev/null */
   int netns;             /* descriptor of the network namespace; -1 = ours */
   bool unprivileged;     /* the program must see a uid that is not 0 */
-  int gate;              /* socket to the keeper of its syncs; -1 = nobody keeps them */
+  int gate;              /* socket to the keeper of its syncs; -1 = they do not stall */
   pid_t parent;          /* with which it dies */
 };
 
@@ -130,8 +130,8 @@ static bool nobody_exists(void) {
   return exists;
 }
 
-/* Outside a sandbox root drops to nobody, where there is one (see lb_proc_sandboxed). Inside one it
- * stays root, unless the program insists on another uid: then it is only renamed. */
+/* Outside a sandbox root becomes uid 65534, where that exists (see lb_proc_sandboxed). Inside one it stays root, unless
+ * the program insists on another uid: then it is only renamed. */
 static int become_user(const struct launch *l) {
   if (geteuid() != 0) return 0;
   if (!lb_proc_sandboxed && nobody_exists()) return become_nobody(l);

@@ -21,10 +21,10 @@ struct lb_proc {
   pid_t pid; /* 0 = not running */
 };
 
-/* True once this process runs in PID, mount and network namespaces of its own (the trial's sandbox
- * sets it). While it is false and we are root, every program started here drops to uid 65534 for
- * good: a server that trusts whoever connects must not run as root on a loopback that others share.
- * (A root that is the only user of its user namespace is no such root.) */
+/* True once this process runs in PID, mount and network namespaces of its own (the trial's sandbox sets it). While it
+ * is false and we are root, every program started here drops to uid 65534 for good: a server that trusts every client
+ * must not run as root on a loopback that others share. (A root that is the only user of its user namespace is no such
+ * root.) */
 extern bool lb_proc_sandboxed;
 
 struct lb_proc_plan {

@@ -119,8 +119,8 @@ static bool await_still(pid_t root, const pid_t *tree, size_t count, uint64_t de
   return true;
 }
 
-/* Stops everything, oldest first, and looks again until nobody new turns up: a stopped process
- * starts no others. False when some of it would not stop. */
+/* Stops all processes, oldest first, and looks again until there is no new one: a stopped process starts no others.
+ * False if some of them cannot be stopped. */
 static bool stop_tree(pid_t root, pid_t *tree, size_t max, size_t *ret_count) {
   uint64_t deadline = lb_clock_ns() + END_MS * UINT64_C(1000000);
   size_t before;

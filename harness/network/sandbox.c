@@ -67,8 +67,8 @@ static bool parent_is_gone(int alive) {
   return alive >= 0 && poll(&p, 1, 0) > 0;
 }
 
-/* The ids come first: until they are mapped we are nobody in the new user namespace. /proc is
- * mounted anew because the old one shows the processes outside. */
+/* The ids come first: until they are mapped we have no rights in the new user namespace. /proc is mounted anew because
+ * the old one shows the processes outside. */
 static int move_in(enum lb_isolation_kind kind, bool online, uid_t uid, gid_t gid) {
   int r;
   if (kind == LB_ISOLATION_USER && (r = map_self_to_root(uid, gid)) < 0) return r;
@@ -134,8 +134,8 @@ static bool leaked(const char *folder, dev_t before) {
   return stat(folder, &st) == 0 && st.st_dev != before && umount2(folder, MNT_DETACH) == 0;
 }
 
-/* Of a user without rights only a security module refuses what its own namespace allows: on Ubuntu 24.04 it lets it be
- * made, and then refuses the first file that maps its ids. */
+/* A user's own namespace allows everything in it, so only a security module can refuse here. On Ubuntu 24.04 it allows
+ * the namespace, and refuses the first file that maps ids. */
 static void say_refusal(enum lb_isolation_kind kind, int status, struct lb_error *why) {
   int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   if (kind == LB_ISOLATION_USER && code == EACCES)

@@ -76,7 +76,7 @@ static int receive_descriptor(int from) {
   return fd;
 }
 
-/* Of a call whose process has died meanwhile there is nothing to answer. */
+/* Fails if the process of the call has died: then it needs no answer. */
 static void let_go(int fd, uint64_t id) {
   struct seccomp_notif_resp answer = {.id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
   ioctl(fd, SECCOMP_IOCTL_NOTIF_SEND, &answer);

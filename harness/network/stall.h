@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of one server, through all its restarts: shared with its keeper. */
+/* One server's disk, through all its restarts: shared with its keeper. */
 struct lb_stall {
   _Atomic uint32_t stalled;  /* 1: who syncs from now on waits */
   _Atomic uint64_t kept;     /* calls that have waited since it stalled */
@@ -20,7 +20,7 @@ struct lb_stall {
   const void *owner;         /* ours alone: the step that has stalled it */
 };
 
-/* NULL with errno. Nobody frees it: it ends with the trial. */
+/* NULL with errno. It is never freed, and ends with the trial. */
 struct lb_stall *lb_stall_make(void);
 /* Whether this kernel can do it. */
 bool lb_stall_possible(void);

@@ -79,7 +79,8 @@ static size_t exactness(const struct lb_expect *expect) {
   return letters;
 }
 
-/* Of those that do not fit `but` as well (NULL = nobody). Of two lines that are as exact, the first one counts. */
+/* Leaves out those that fit `but` as well (NULL = leaves out none). Of two lines that are as exact, the first one
+ * counts. */
 static const struct lb_expect *find_best(const struct lb_scenario *scenario, const char *system, const char *but,
                                          enum lb_guard guard) {
   const struct lb_expect *best = NULL;
@@ -104,7 +105,7 @@ const struct lb_expect *lb_scenario_expect_like(const struct lb_scenario *scenar
 
 /* ---- a line ---------------------------------------------------------------------------------- */
 
-/* Only what a cell can be expected to end in: nobody plans for undecided or skipped. */
+/* Only verdicts that can be expected of a cell: not undecided, not skipped. */
 static int parse_verdict(const char *system, const char *word, enum lb_verdict *ret, struct lb_error *err) {
   static const enum lb_verdict wanted[] = {LB_SAFE, LB_VIOLATED, LB_STUCK, LB_DELAYED, LB_MIXED, LB_NA, LB_ANY};
   const char *known[sizeof wanted / sizeof *wanted];

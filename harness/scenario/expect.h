@@ -9,8 +9,8 @@
 
 /* The expectation for a system under a guard: of the lines that fit it, the most exact; NULL = nothing is expected. */
 const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard);
-/* Of a system that stands for another one (`like`): a line that speaks of it and not of the other one, else what is
- * expected of the other one. */
+/* For a system that stands for another one (`like`): a line that fits it and not the other one, else what is expected
+ * of the other one. */
 const struct lb_expect *lb_scenario_expect_like(const struct lb_scenario *scenario, const char *system,
                                                 const char *like, enum lb_guard guard);
 /* True if it names one system; else `*` is in its name. */

@@ -3,7 +3,7 @@
  * reader.h - what the readers of scenarios and suites share: keys and their values; words of steps. Private to the room.
  *
  * Every function that can refuse writes one line without its place ("ttl_ms = -5: expected ...") and returns -EINVAL;
- * whoever knows the place (a line of a file, `-s`) puts it in front.
+ * the caller that knows the place (a line of a file, `-s`) puts it in front.
  */
 #ifndef LB_READER_H
 #define LB_READER_H

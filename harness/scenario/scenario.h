@@ -18,10 +18,10 @@
  * whatever it does, two clients may still believe that they hold. Under any guard but `none` a trial is therefore
  * judged by the damage at the resource (lost updates, writes of an overtaken holder). */
 enum lb_guard {
-  LB_GUARD_NONE,     /* touches the resource as long as nobody told it that it lost the lock */
+  LB_GUARD_NONE,     /* touches the resource until it is told that it lost the lock */
   LB_GUARD_DEADLINE, /* looks at its own monotonic clock: not after valid_until */
-  LB_GUARD_SIGNAL, /* asks nobody: not once its client library or connection has said that the session is lost or in doubt */
-  LB_GUARD_RECHECK, /* asks the server whether it still holds: not unless the server says so */
+  LB_GUARD_SIGNAL,   /* asks no server: not once its client library said that the session is lost or in doubt */
+  LB_GUARD_RECHECK,  /* asks the server whether it still holds: not unless the server says so */
   LB_GUARD_CLAIM, /* writes its unique token into the resource first, and the resource refuses once another one stands there */
   LB_GUARD_FENCE, /* shows its fencing token, and the resource refuses one smaller than the largest it has seen */
 };
@@ -36,9 +36,9 @@ const char *lb_guard_help(enum lb_guard guard);
 /* The guard of that name, or -1. */
 int lb_guard_find(const char *name);
 
-/* How a trial (safe, violated, stuck, delayed or undecided) or a cell is judged. `delayed`: nobody got the lock until
- * something ended by itself, a lease mostly; `stuck`: nor after that. A cell is `mixed` if its trials were decided
- * differently where they should not be. `undecided` is no evidence either way. `skipped` was not tried, because
+/* How a trial (safe, violated, stuck, delayed or undecided) or a cell is judged. `delayed`: no client got the lock
+ * until something ended by itself, a lease mostly; `stuck`: nor after that. A cell is `mixed` if its trials were
+ * decided differently where they should not be. `undecided` is no evidence either way. `skipped` was not tried, because
  * something is missing on this machine; `n/a` because the question means nothing there. `none` is not judged yet;
  * `race` (LB_ANY) is a word of expectations. Charts and results know them by name, lb_verdict_name(). */
 enum lb_verdict {
@@ -85,8 +85,8 @@ enum lb_arrivals { LB_ARRIVE_CLOSED, LB_ARRIVE_CONSTANT, LB_ARRIVE_POISSON };
 /* A length of time: always the same, or drawn anew each time. */
 enum lb_length { LB_LENGTH_CONSTANT, LB_LENGTH_EXPONENTIAL };
 
-/* A scenario as it will be played. It owns all its texts and lists; it is given back with
- * lb_scenario_clear(). Defaults are filled in, so nobody has to ask whether a key was given. */
+/* A scenario as it will be played. It owns all its texts and lists; it is given back with lb_scenario_clear(). Defaults
+ * are filled in, so no reader needs to know whether a key was given. */
 struct lb_scenario {
   /* File name without "NN-" and ".ini": "failover". Of a variant with what tells it from the others:
    * "contention~hold_ms=0.5". */
@@ -99,19 +99,18 @@ struct lb_scenario {
   char *refuted;  /* [scenario] refuted: what outcome would refute the expectation */
   char *
       like; /* [scenario] like: the scenario that the rest was taken from (scenario_read.c); NULL = all of it is its own */
-  char *attack; /* [scenario] attack: which rules say what comes out (theory/theory.h); NULL = only [expect] does */
-  char *
-      systems; /* [scenario] systems: "a@x, b@*", those that it is asked of unless others are named; NULL = nobody is left out */
+  char *attack;   /* [scenario] attack: which rules say what comes out (theory/theory.h); NULL = only [expect] does */
+  char *systems;  /* [scenario] systems: "a@x, b@*", the default of -b; NULL = all */
   char *guards;   /* [scenario] guards: "none, fence", those that a suite asks it under; NULL = all */
-  char *upstream; /* [scenario] upstream: who published it, where and when; NULL = nobody is named */
+  char *upstream; /* [scenario] upstream: who published it, where and when; NULL = not given */
   /* By its sections: [timeline], [campaign], or neither. Set when the file has been read; nothing else decides it. */
   enum lb_scenario_kind kind;
 
-  /* [workload] */
-  /* clients = 16, or 1, 4, 16: one trial for each number. A timeline has one entry, because its steps name clients. */
+  /* [workload] clients = 16, or 1, 4, 16: one trial for each number. A timeline has one entry, because its steps name
+   * clients. */
   int client_counts[LB_CLIENT_COUNTS_MAX];
   size_t client_count_count;
-  /* keys = 1 (one hot key) or N (chosen at random each time); 0 = `own`: client i uses key i, so nobody ever waits. */
+  /* keys = 1 (one hot key) or N (chosen at random each time); 0 = `own`: client i uses key i, so none ever waits. */
   int keys;
   double skew;       /* of their choice: key K has the weight 1/K^skew */
   double hold_ms;    /* time between the read and the write of the resource */
@@ -135,8 +134,8 @@ struct lb_scenario {
   int readers;       /* so many of the clients of a load, the first ones, ask as readers and write nothing */
   int arrivals;      /* enum lb_arrivals */
   double rate_per_s; /* of all clients together; 0 = closed loop */
-  /* option = PROTOCOL.OPTION=VALUE (several): as `-s` sets it, which wins over it. Whether there is such
-   * an option is for whoever knows the protocols (run/plan_systems.c). */
+  /* option = PROTOCOL.OPTION=VALUE (several): as `-s` sets it, which wins over it. run/plan_systems.c, which knows the
+   * protocols, checks whether there is such an option. */
   char **options;
   size_t option_count;
 
@@ -145,8 +144,7 @@ struct lb_scenario {
   size_t fault_count;
   int64_t every_ms; /* mean pause between the end of one fault and the begin of the next */
   int64_t lasts_ms; /* mean length of a fault */
-  /* progress_ms: for longer than this nobody may be without a grant who asks; 0 = not given, see
-   * lb_scenario_progress_ms(). */
+  /* progress_ms: a client that asks must be granted within this time; 0 = not given, see lb_scenario_progress_ms(). */
   int64_t progress_ms;
   bool delayed_restart; /* a killed server stays away for longer than a lease */
 
@@ -190,8 +188,7 @@ void lb_scenario_clear(struct lb_scenario *scenario);
 /* True if a run may give this key several values, `-s KEY=VALUE,VALUE`: a variant of the scenario for
  * each. Not of keys that are lists themselves. */
 bool lb_scenario_varies(const char *key);
-/* Whether it is asked of this system where nobody names one: `systems` has it, or is not given. The same of a guard in
- * a suite. */
+/* Whether it is asked of this system by default: `systems` has it, or is not given. The same of a guard in a suite. */
 bool lb_scenario_asks(const struct lb_scenario *scenario, const char *system);
 bool lb_scenario_asks_under(const struct lb_scenario *scenario, enum lb_guard guard);
 /* True if this client, from 1, has no session until a step of the timeline opens it. */
@@ -200,12 +197,12 @@ bool lb_scenario_opens_late(const struct lb_scenario *scenario, int client);
  * can be set (LB_NEED_CLOCKS) ... */
 bool lb_scenario_needs(const struct lb_scenario *scenario, enum lb_step_need need);
 
-/* Of a timeline: the first fault of a server or a clock in which nobody asks for the lock, from its step to the one that
- * takes it back or to the end; NULL = somebody always does. */
+/* For a timeline: the first fault of a server or a clock during which no client asks for the lock. It lasts from its
+ * step to the one that takes it back, or to the end. NULL = a client always asks. */
 const struct lb_step *lb_scenario_unasked(const struct lb_scenario *scenario);
 
-/* Of a campaign: the longest time for which the lock may be asked for and not be granted to anybody. As given, else
- * what a correct lock can need: the longest fault, the lease of a holder that it hit, and one attempt of a client. */
+/* For a campaign: the longest time for which clients may ask for the lock without a grant. As given, else what a
+ * correct lock can need: the longest fault, the lease of a holder that it hit, and one attempt of a client. */
 int64_t lb_scenario_progress_ms(const struct lb_scenario *scenario);
 
 /* Names of all scenarios in a folder and in its folders of themes (speed, failover ...), theme by theme, there sorted
@@ -266,8 +263,8 @@ const char *lb_scenario_type_name(enum lb_scenario_type type);
 struct lb_suite {
   char *name, *path;      /* "quick", and its file */
   char *title, *question; /* [suite] */
-  /* Of each scenario, in the order of the file: its path, and what is changed in it, "key=value
-   * key=value" ("" = nothing). */
+  /* For each scenario, in the order of the file: its path, and what is changed in it, "key=value key=value" ("" =
+   * nothing). */
   char **scenarios, **settings;
   unsigned *own_guards; /* of each scenario, a bit each, of `guards`; 0 = all of them */
   size_t count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether anybody asks for the lock while a fault lasts. A server that only compares when it is asked keeps every lock
- * through a fault in which nobody asks: that says nothing of the lock.
+ * Whether a client asks for the lock while a fault lasts. Many servers only look at a lock when a client asks. A fault
+ * without a question then leaves every lock as it is, and says nothing of it.
  */
 #include "scenario.h"
 

@@ -74,7 +74,7 @@ refuse(struct story *t, const struct lb_step *step, const char *format, ...) {
   return t->err ? lb_error_prefix(t->err, "step = %s: ", step->text) : -EINVAL;
 }
 
-/* A role like `holder` or `waiters` names nobody in particular and fits always. */
+/* A role like `holder` or `waiters` names no number, and always fits. */
 static int check_client(struct story *t, const struct lb_step *step, struct lb_role role) {
   int clients = fewest_clients(t->scenario);
   if (role.kind != LB_ROLE_CLIENT && role.kind != LB_ROLE_SERVER_OF) return 0;
@@ -117,7 +117,8 @@ static int check_gate(struct story *t, const struct lb_step *step) {
   return 0;
 }
 
-/* Whoever is named before has a session. (`let` and `await` speak of who asked, so they cannot come first.) */
+/* A client that an earlier step names has a session. (`let` and `await` are about an earlier question, so they cannot
+ * come first.) */
 static int check_first(struct story *t, const struct lb_step *step) {
   for (size_t i = 0; i < t->at; i++) {
     const struct lb_step *earlier = &t->scenario->steps[i];
@@ -134,7 +135,7 @@ static int check_dead(struct story *t, const struct lb_step *step) {
   return refuse(t, step, "client %d lives: expected kill client %d before it", n, n);
 }
 
-/* Whose files were copied is known when it is played. */
+/* The server whose files were copied is known only when the step is played. */
 static int check_backup(struct story *t, const struct lb_step *step) {
   for (size_t i = 0; i < t->at; i++)
     if (t->scenario->steps[i].verb == LB_STEP_BACK_UP) return 0;
@@ -143,7 +144,7 @@ static int check_backup(struct story *t, const struct lb_step *step) {
   return refuse(t, step, "expected back up %s before it", name);
 }
 
-/* `holder` and `waiters` are not known here, so whoever was meant is taken for alive. */
+/* The client behind `holder` or `waiters` is not known here, so it counts as alive. */
 static void mark_dead(struct story *t, struct lb_role role) {
   if (role.kind == LB_ROLE_CLIENT) t->dead[role.number] = true;
   if (role.kind == LB_ROLE_CLIENTS) memset(t->dead, true, sizeof t->dead);
@@ -155,8 +156,8 @@ static int check_named(struct story *t, const struct lb_step *step) {
   return refuse(t, step, "'any' is drawn in a campaign only: expected a number");
 }
 
-/* Without a fault before it, waiting for a failover would wait for something that nobody has
- * caused. The faults it suggests are those that are done to a host. */
+/* Without a fault before it, nothing would cause the failover that the step waits for. The faults it suggests are those
+ * that are done to a host. */
 static int check_failover(struct story *t, const struct lb_step *step) {
   bool of_hosts[LB_VERB_COUNT] = {false};
   char faults[LB_SCENARIO_ERR / 2];
@@ -175,7 +176,7 @@ static int named_primaries(const struct lb_step *step) {
          step->verb == LB_STEP_LET_FAILOVER;
 }
 
-/* Who took over is known only against the one before it. */
+/* A later primary is known only against the one before it. */
 static int check_primary(struct story *t, const struct lb_step *step) {
   int n = lb_step_later_primary(step);
   if (n < 2) return 0;
@@ -218,8 +219,8 @@ static int check_cure(struct story *t, const struct lb_step *step) {
                 step->b.kind == LB_ROLE_NONE ? "" : " of these two roles, in this order, that still holds");
 }
 
-/* What a step changes for the ones after it. Who was told to crash is not dead: it may never pass
- * that point; and the holder is whoever holds then. */
+/* What a step changes for the ones after it. A client that was told to crash at a point is not dead: it may never pass
+ * that point. The client behind `holder` is not known. */
 static void mark(struct story *t, const struct lb_step *step) {
   const struct lb_step_row *row = lb_step_row(step);
   if (row->asks) t->asked[step->a.number] |= 1u << step->lock;
@@ -304,8 +305,8 @@ static int check_faults(const struct lb_scenario *scenario, int *ret_line, struc
   return 0;
 }
 
-/* "key absent on ROLE" needs an `observe key on ROLE`: nobody looks otherwise, and every violation
- * would be undecided for want of its proof. */
+/* "key absent on ROLE" needs an `observe key on ROLE`: without that look every violation would be undecided for want of
+ * its proof. */
 static int check_proof(const struct lb_scenario *scenario, struct lb_error *err) {
   if (!scenario->proof_violated) return 0;
   const struct lb_role *asked = &scenario->proof_role;
@@ -353,9 +354,9 @@ static void format_premise_step(const struct lb_premise *p, char *buf, size_t si
   }
 }
 
-/* A premise that nobody observes would make every trial undecided. What is observed several times
- * has one premise, which has to hold each time, or one for each time, in their order: then it is
- * known before the run which of them speaks of which. Of a safe trial one step is enough. */
+/* A premise that no step observes would make every trial undecided. What is observed several times has one premise,
+ * which has to hold each time, or one for each time, in their order: then it is known before the run which of them
+ * speaks of which. For a safe trial one step is enough. */
 static int check_premises(const struct lb_scenario *scenario, int *ret_line, struct lb_error *err) {
   char step[64];
   for (size_t i = 0; i < scenario->premise_count; i++) {
@@ -377,8 +378,7 @@ static int check_premises(const struct lb_scenario *scenario, int *ret_line, str
   return 0;
 }
 
-/* Who says that a correct lock cannot be hurt here must not hurt it: the other scenarios are
- * compared with a control, so a fault in it would spoil them all. */
+/* A control must have no fault: other scenarios are compared with it, so a fault in it would spoil them all. */
 static int check_control(const struct lb_scenario *scenario, int *ret_line, struct lb_error *err) {
   if (!scenario->control) return 0;
   for (size_t i = 0; i < scenario->step_count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of steps: one row per verb. Whoever has to know something of a verb asks its row. What a verb does when a
+ * The table of steps: one row per verb. All that the harness knows of a verb stands in its row. What a verb does when a
  * trial is played stands in trial/: faults in fault_*.c, the others in timeline_client.c and timeline_await.c.
  */
 #include "step.h"

@@ -255,9 +255,9 @@ enum lb_premise_kind {
   LB_PREMISE_KEY,    /* key present|absent on A, seen by `observe key on A` */
   LB_PREMISE_HOLDS,  /* client N holds | does not hold, seen by `observe client N` */
   LB_PREMISE_SERVER, /* server of client N is | is not A, seen by `observe server of client N` */
-  /* client N asked and was granted | was not granted, and: was refused (somebody else holds it). Seen
-   * by the steps in which it asks; of one that certainly does not hold only if it was connected then
-   * and can tell to which server, for else it may have asked nobody. */
+  /* client N asked and was granted | was not granted, and: was refused (somebody else holds it). Seen by the steps in
+   * which it asks; of one that certainly does not hold only if it was connected then and can tell to which server.
+   * Otherwise its request may have reached no server. */
   LB_PREMISE_GRANTED,
   LB_PREMISE_REFUSED,
   LB_PREMISE_UNSYNCED, /* A lost writes | A lost no writes, seen by `power off A` */

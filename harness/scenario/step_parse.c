@@ -389,8 +389,8 @@ static int refuse_step(const struct miss *m, char *const *words, size_t count, s
   return lb_refuse(err, "found '%s', expected %s: %s", word, list, forms);
 }
 
-/* What the form allows but nobody can mean, as far as the step alone tells it. What depends on
- * other steps is scenario_check.c's. */
+/* Refuses what the form allows but makes no sense, as far as the step alone shows it. scenario_check.c looks at the
+ * steps together. */
 static int check_alone(const struct lb_step *step, struct lb_error *err) {
   char name[32];
   lb_role_format(step->a, name, sizeof name);

@@ -143,7 +143,7 @@ static int take_guards(struct reading *r, const char *value, unsigned *ret) {
              : 0;
 }
 
-/* A number of trials as a scenario has it: tried on one that nobody keeps. */
+/* A number of trials as a scenario has it: tried on a scenario that is thrown away. */
 static int take_trials(struct reading *r, int *field, const char *value) {
   struct lb_error why;
   struct lb_scenario scratch = {0};

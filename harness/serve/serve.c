@@ -173,7 +173,7 @@ static int start_command(struct lb_serve *v, struct lb_error *err) {
   if (body->pid == 0) become_command(v, client->host, parent, failed[1]);
   int error = errno;
   close(failed[1]);
-  if (body->pid > 0) setpgid(body->pid, body->pid); /* whoever of us comes first */
+  if (body->pid > 0) setpgid(body->pid, body->pid); /* both processes do, as either may be first */
   if (body->pid < 0) why = -error;
   else if (read(failed[0], &why, sizeof why) != (ssize_t)sizeof why) why = 0;
   close(failed[0]);
@@ -193,7 +193,7 @@ static int command_status(struct lb_serve *v) {
   return WIFSIGNALED(body->status) ? 128 + WTERMSIG(body->status) : WEXITSTATUS(body->status);
 }
 
-/* ---- the stage of a trial that nobody plays: its site, and clients who have a host and no program -------- */
+/* ---- the stage of a trial without a play: its site, and clients that have a host and no program -------- */
 
 /* What a scenario would need that has every step which may be asked. */
 static void write_scenario(struct lb_serve *v) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * serve.h - the servers of a trial, kept for whoever wants to play with them: a command that runs beside them, a person
- * at a prompt, or `lockbench fault` from anywhere. Faults are the steps of a scenario, done and proved as in a trial.
+ * serve.h - keeps the servers of a trial for a command beside them, a person at a prompt, or `lockbench fault` from
+ * another terminal. Faults are the steps of a scenario, done and proved as in a trial.
  */
 #ifndef LB_SERVE_H
 #define LB_SERVE_H
@@ -30,9 +30,9 @@ struct lb_serve_plan {
   FILE *notes;   /* one-line notes and refusals */
 };
 
-/* Serves until the command or the prompt ends. *ret_status is the exit status of the command (128 + signal if it was
- * killed), or at the prompt 0, or, where nobody sits there, that of the first line that failed (as lb_serve_ask()
- * returns it). 0, or -errno with a line in err: nothing was served. Nothing of it is left. */
+/* Serves until the command or the prompt ends, and leaves nothing behind. *ret_status is the exit status of the command
+ * (128 + signal if it was killed). At a prompt it is 0; if standard input is no terminal, it is that of the first line
+ * that failed (as of lb_serve_ask()). 0, or -errno with a line in err: nothing was served. */
 int lb_serve_run(const struct lb_serve_plan *plan, int *ret_status, struct lb_error *err);
 
 #endif

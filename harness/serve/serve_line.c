@@ -239,7 +239,7 @@ int lb_serve_line(struct lb_serve *v, const char *line, FILE *out, struct lb_err
 
 /* ---- a line through the socket ---------------------------------------------------------------------------------- */
 
-/* The socket lies in a folder that only its user can enter, so nobody else can reach it; it is reached from every
+/* The socket lies in a folder that only its user can enter, so no other user can reach it. It can be reached from every
  * network namespace. The answer: what was done and proved, a NUL byte, the exit code in one digit, and what was
  * refused. */
 
@@ -260,7 +260,7 @@ int lb_serve_listen(struct lb_serve *v, struct lb_error *err) {
   return lb_error(err, -EIO, "cannot listen at %s: %s", v->socket_path, strerror(errno));
 }
 
-/* Up to the end of the line. False: whoever asked has gone, says too much, or nothing for seconds. */
+/* Up to the end of the line. False: the sender has gone, sends too much, or nothing for seconds. */
 static bool read_line(int fd, char line[LINE_BYTES]) {
   struct timeval patience = {.tv_sec = ASKED_S};
   size_t at = 0;

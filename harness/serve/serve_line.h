@@ -15,9 +15,9 @@ int lb_serve_line(struct lb_serve *serve, const char *line, FILE *out, struct lb
 int lb_serve_listen(struct lb_serve *serve, struct lb_error *err);
 void lb_serve_answer(struct lb_serve *serve);
 
-/* Asks whoever serves at the socket `path` to do a line: a step, or a word of the prompt. What was done and proved goes
- * to `out`. An exit code: LB_EXIT_OK; LB_EXIT_USAGE = not understood, LB_EXIT_UNDECIDED = not proved, LB_EXIT_FAILURE =
- * nobody there; all three with a line in err. */
+/* Asks the `serve` at the socket `path` to do a line: a step, or a word of the prompt. What was done and proved goes to
+ * `out`. Returns an exit code. LB_EXIT_OK; or with a line in err LB_EXIT_USAGE = not understood, LB_EXIT_UNDECIDED =
+ * not proved, LB_EXIT_FAILURE = no `serve` is there. */
 int lb_serve_ask(const char *path, const char *line, FILE *out, struct lb_error *err);
 
 #endif

@@ -12,9 +12,8 @@
 
 #include "base/interval.h"
 
-/* The number of a cell; 40 bytes are enough. Two digits: what is small does not become 0. */
-
-/* How long load was measured: "4.2", "65", "1800". In seconds, from hours. */
+/* How long load was measured: "4.2", "65", "1800". In seconds, from hours. As for all cells, 40 bytes are enough, and
+ * two digits are shown, so that a small number does not become 0. */
 void lb_campaign_seconds_text(double hours, char *buf, size_t size);
 
 /* A share in per cent: "25 [4.6,70]", or "0 (<53)" of 0. "-" = not known. */
@@ -47,7 +46,7 @@ struct lb_campaign_notes {
 };
 /* Kinds beyond the room are left out. */
 void lb_campaign_note_kind(struct lb_campaign_notes *notes, const char *name, uint64_t proved);
-/* Of a cell with violations; `above` as lb_cell_above_control() answers. */
+/* For a cell with violations; `above` as lb_cell_above_control() answers. */
 void lb_campaign_note_control(struct lb_campaign_notes *notes, const char *system, const char *guard, int above);
 /* Which faults were proved, how often, and which never; "" = nothing is known of that. */
 void lb_campaign_kinds_text(const struct lb_campaign_notes *notes, char *buf, size_t size);
@@ -57,7 +56,7 @@ void lb_campaign_control_text(const struct lb_campaign_notes *notes, char *buf, 
 /* ---- what the table is called and what it means, in the same words on the terminal, on the page and in the paper
  * (plots/campaign.py has them again for these two; tests/python/test-paper.sh compares) ---- */
 
-/* Of a rate per hour or per 1000 hand-offs, with LB_LEAST_TRIALS. The caption names these numbers. */
+/* The least for a rate per hour or per 1000 hand-offs, with LB_LEAST_TRIALS. The caption names these numbers. */
 enum { LB_LEAST_EVENTS = 5, LB_LEAST_HANDOFFS = 100 };
 
 /* X(what, per): a head of two lines */

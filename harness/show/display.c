@@ -100,9 +100,8 @@ static void print_name(const char *mark, const struct lb_cell *cell, FILE *out) 
   fputs(": ", out);
 }
 
-/* The expectation and its reason stand beside what was seen, so that nobody has to open the
- * scenario to understand the line. Where the scenario states nothing, only a violation or a lock
- * that is stuck comes here. */
+/* The expectation and its reason stand beside what was seen, so that the line is clear without the scenario. If the
+ * scenario states nothing, only a violation or a stuck lock comes here. */
 static void print_unexpected(const struct lb_cell_sum *sum, FILE *out) {
   const struct lb_expect *expect = sum->cell->expect;
   print_name("!", sum->cell, out);

@@ -57,8 +57,8 @@ void lb_campaign_share_text(const struct lb_rate *share, bool known, char *buf, 
   else snprintf(buf, size, "0 (<%s)", two_digits(share->high * 100, high, sizeof high));
 }
 
-/* What a trial's violations have in common nobody can tell from one trial, so of many in one there is
- * no bound either. */
+/* Violations of one trial may have one cause, and one trial does not show that. So many violations in one trial give no
+ * bound. */
 void lb_campaign_rate_text(const struct lb_campaign_rate *x, char *buf, size_t size) {
   unsigned long long events = x->events;
   bool few_handoffs = x->of == LB_PER_1000 && x->exposure < LB_LEAST_HANDOFFS;
@@ -263,7 +263,7 @@ static double median_of(const struct line *line, const char *name) {
   return median(line->values, count);
 }
 
-/* Of one that is there whether anything was measured or not; 0 = it was not seen. */
+/* A counter that exists whether anything was measured or not; 0 = it was not seen. */
 static double median_if_seen(const struct line *line, const char *name) {
   const struct lb_counter *row = lb_counter_named(name);
   const struct lb_counters *counters = &line->trial[0]->outcome.counters;
@@ -309,8 +309,8 @@ static void beside_floor(const struct lb_tally *tally, const struct line *line, 
   if (count > 1) snprintf(ret + n, size - (size_t)n, " (%.2f to %.2f)", line->values[0], line->values[count - 1]);
 }
 
-/* How often a lock changed hands comes first: to take one again that nobody else had meanwhile is
- * cheap, and how often it happens is beside it. */
+/* Hand-offs come first: a client that takes a lock again without another holder in between pays less. How often that
+ * happens stands beside it. */
 static void add_line(const struct lb_tally *tally, const struct line *line, struct lb_grid *grid) {
   const struct lb_trial_plan *p = &line->trial[0]->job->plan;
   char wait[48], handoff[48], release[48], commits[24] = "-", requests[24] = "-", behind[64] = "", beside[64];

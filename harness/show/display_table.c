@@ -75,9 +75,8 @@ static void set_heading(struct column *c, enum lb_display_style style) {
     if (strlen(c->head[i]) > c->width) c->width = strlen(c->head[i]);
 }
 
-/* The cell of these three; NULL = it was not asked for. */
-/* Scenarios are compared by address: they are the plan's own. The walk over all cells is cheap
- * beside a single trial. */
+/* The cell of these three; NULL = it is not in the plan. Scenarios are compared by address: they are the plan's own.
+ * The walk over all cells is cheap beside a single trial. */
 static const struct lb_cell_sum *cell_at(const struct lb_tally *tally, const struct lb_scenario *scenario,
                                          const char *system, enum lb_guard guard) {
   const struct lb_plan *plan = tally->plan;

@@ -154,8 +154,7 @@ static bool is_first_of_scenario(const json_t *cells, size_t index) {
   return true;
 }
 
-/* What there is, for whoever has named nothing of it: all cells if they are few, else the
- * scenarios. */
+/* All cells if they are few, else the scenarios: for a user who has named none. */
 static void list_all(const json_t *cells, struct lb_error *err) {
   const json_t *cell;
   size_t i;
@@ -216,8 +215,7 @@ static void unknown_cell(const json_t *cells, const char *wanted, const struct p
   else list_all(cells, err);
 }
 
-/* Of the cells that fit, the only one whose question meant something: of the others nothing was recorded. NULL = none,
- * or several. */
+/* The only cell that fits and whose question applied there; the others have no record. NULL = none, or several. */
 static const json_t *only_asked(const json_t *cells, const struct parts *parts) {
   const json_t *cell, *asked = NULL;
   size_t i;

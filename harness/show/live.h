@@ -16,7 +16,7 @@ enum { LB_LIVE_COLUMNS = 80, LB_LIVE_LINE = 400 };
 struct lb_live_state {
   size_t done, all; /* trials, or timelines of a hunt */
   double elapsed_s;
-  double left_s;     /* < 0 = nobody knows */
+  double left_s;     /* < 0 = unknown */
   size_t violations; /* so far */
   const char *what;  /* that runs now; "" = nothing to name. It is what is cut where the line is too long */
 };

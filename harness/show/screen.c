@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * One screen for a run of many cells. What stands above and below the table is written first, so that the table
- * can take the lines that are left. The sentences are about locks that have servers: a mutex and the
- * liar are controls of the harness.
+ * One screen for a run of many cells. What stands above and below the table is written first, so that the table can
+ * take the lines that are left. A scenario's name is broken into short pieces, one below the other: columns are then
+ * hardly wider than the words in them. The sentences are about locks that have servers: a mutex and the liar are
+ * controls of the harness.
  */
 #include "screen.h"
 
@@ -21,9 +22,6 @@ struct lb_screen_grid {
   size_t systems_count;
   const struct lb_cell_sum **cells;
 };
-
-/* The table of one screen, and where each cell of a run is. A scenario's name is broken into short pieces, one below
- * the other: columns are then hardly wider than the words in them. */
 
 /* Systems are few; neighbours in a plan mostly have the same one or the next. */
 static size_t system_of(struct lb_screen_grid *g, const char *name) {
@@ -104,7 +102,7 @@ struct table {
 
 /* ---- a cell ---------------------------------------------------------------------------------- */
 
-/* Nobody hands over where each client has a lock of its own. */
+/* Without a common lock there are no hand-offs. */
 static bool clients_meet(const struct lb_scenario *scenario) { return scenario->keys > 0; }
 
 /* With the most clients that it was measured with, hand-offs per second, or grants where clients never meet; the median

@@ -29,16 +29,16 @@ struct lb_term { /* a row of the vocabulary */
 const struct lb_term *lb_term_at(size_t index);
 #define LB_FACTS_MAX 64
 
-/* Of one cell: the values of lb_term_at(i), a bit each in the order of its `values`. Only `shows` has several at once,
- * or none. */
+/* The facts of one cell: the values of lb_term_at(i), a bit each in the order of its `values`. Only `shows` has several
+ * at once, or none. */
 struct lb_facts {
   unsigned value[LB_FACTS_MAX];
 };
 
 /* Every fact has its default. */
 void lb_facts_default(struct lb_facts *ret);
-/* Puts the words "NAME=VALUE NAME=VALUE" of `of` in; NULL = none. 0, or -EINVAL with one line: a word that is none, a
- * name or a value that nobody knows (with the nearest), a fact that is stated elsewhere. */
+/* Puts the words "NAME=VALUE NAME=VALUE" of `of` in; NULL = none. 0, or -EINVAL with one line: a word of another form,
+ * an unknown name or value (with the nearest), or a fact that is stated elsewhere. */
 int lb_facts_take(struct lb_facts *facts, const char *words, enum lb_term_of of, struct lb_error *err);
 /* NAME=VALUE, which have to be in the vocabulary. */
 void lb_facts_set(struct lb_facts *facts, const char *name, const char *value);

@@ -65,8 +65,8 @@ static bool takes_server(const struct lb_step *step) {
   return lb_step_hits_server(step) && !is_slow(step) && (!is_cut(step) || between_servers(step));
 }
 
-/* Of the last request before a fault that takes a server, or its links to the others. What a server has sent is on its
- * way when it dies, and arrives late; a cut takes it away. */
+/* Whether the other servers hear of the last request before a fault that takes a server or its links. A dying server's
+ * packets still arrive, even late; a cut drops them. */
 static const char *heard_of(const struct lb_scenario *scenario) {
   const char *heard = "yes";
   bool asked = false, cut = false, caught_up = false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * theory.h - what should come out of a cell, derived: rules (scenarios/theory/rules.ini, where their form is described)
- * say what an attack does to a lock with these facts. A fact is a word NAME=VALUE about the lock, its servers or the
- * scenario; the vocabulary is one table. One that nobody states has its default, which is what a sound lock or a plain
- * server would say: so a lock is predicted to be as good as it declares, and a deviation is news.
+ * theory.h - derives the verdict of a cell. Rules say what an attack does to a lock with these facts
+ * (scenarios/theory/rules.ini describes their form). A fact is a word NAME=VALUE about the lock, its servers or the
+ * scenario; the vocabulary is one table. A fact that is not stated has its default: that of a sound lock or a plain
+ * server. So a lock is predicted to be as good as it declares, and a deviation is news.
  */
 #ifndef LB_THEORY_H
 #define LB_THEORY_H

@@ -48,7 +48,7 @@ static bool is_below(const struct version *a, const struct version *b) {
   return false;
 }
 
-/* Of a server in "postgresql 15.18, patroni 3.0.2". */
+/* Finds the version of one server in "postgresql 15.18, patroni 3.0.2". */
 static bool find_version(const char *text, const char *server, struct version *ret) {
   size_t length = strlen(server);
   for (const char *at = text; (at = strstr(at, server)); at += length)
