@@ -2,11 +2,11 @@
  *
  * Faults of links: cuts.
  *
- * A cut is proved link by link. A connection over the link was established before it, and no longer is; and on each of
- * its ways the rules of this cut have dropped something, so it is this cut that silences the link. Where another cut
- * holds a link already, where packets are late on it, or where a step has killed the server, no connection can be asked
- * for, and the rules alone are the proof. A paused server can be asked, because its kernel answers for it. So does that
- * of a client, on whose port nobody listens: it refuses.
+ * A cut is proved link by link. A connection over the link was established before it, and no longer is. The rules of
+ * this cut have dropped packets each way, so this cut silences the link. Sometimes no connection can be made before:
+ * another cut holds the link, packets are late on it, or a step has killed the server. Then the rules alone are the
+ * proof. A paused server can be asked, because its kernel answers for it. The kernel of a client refuses, as no program
+ * listens there: that is an answer, too.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 
 enum { REACH_MS = 1000, SILENCE_MS = 60, TOGETHER = 64 };
 
-/* Who is asked over the link, and the host that asks. */
+/* The host that is asked over the link; caller() is the host that asks. */
 static const struct lb_host *called(const struct lb_link *link) {
   return link->listener ? link->listener->host : link->b;
 }
@@ -72,7 +72,7 @@ static int drop(struct lb_doing *d, const struct lb_links *links, bool both_ways
   return r < 0 ? lb_error_prefix(d->err, "no cut: ") : 0;
 }
 
-/* To cut off nobody is nothing to do, and nothing to prove. */
+/* A cut without a host on one side does nothing, so there is nothing to prove. */
 static int cut(struct lb_doing *d, bool both_ways) {
   struct lb_links links;
   int r = lb_doing_links(d, true, &links);
@@ -88,15 +88,15 @@ static int cut_one_way(struct lb_doing *d) { return cut(d, false); }
 
 /* ---- the proof --------------------------------------------------------------------------------------------------- */
 
-/* The newest cut of a step; NULL = none, it cut off nobody. */
+/* The newest cut of a step; NULL = none, as it had no link. */
 static struct lb_cut *cut_of(struct lb_doing *d, const struct lb_step *step) {
   struct lb_cut *cut = d->s->net.cuts;
   while (cut && cut->owner != step) cut = cut->older;
   return cut;
 }
 
-/* Some links at a time: the listener is asked from the other side, and a packet is sent the other way, whoever it
- * reaches. */
+/* Some links at a time. The listener is asked from the other side; one packet goes the other way, where no program has
+ * to listen. */
 static int ask_some(struct lb_doing *d, const struct lb_link *link, size_t count) {
   int fd[TOGETHER], back[TOGETHER], r = 0;
   for (size_t i = 0; i < count; i++) {

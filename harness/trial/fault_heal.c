@@ -11,7 +11,7 @@
 #include "network/line.h"
 #include "network/net.h"
 
-/* A cut under which nobody had anything to say is noted. What cannot be read is not claimed. */
+/* Records a cut that dropped no packet but our own. If its counters cannot be read, it records nothing. */
 static void note_unused(struct lb_stage *s, const struct lb_cut *cut) {
   uint64_t others = 0, *dropped = calloc(cut->way_count, sizeof *dropped);
   bool known = dropped && lb_cut_dropped(cut, dropped, &others, NULL) == 0;
@@ -32,8 +32,8 @@ int lb_doing_heal(struct lb_doing *d, struct lb_cut *cut) {
 
 static uint32_t number_of(const void *owner) { return ((const struct lb_step *)owner)->number; }
 
-/* The latest cut, slow or drop that holds of those whose step names the same roles: its hosts, whoever plays these
- * roles now. */
+/* The latest cut, slow or drop whose step names the same roles. It heals the hosts of that step, even if other hosts
+ * play these roles now. */
 static int heal_named(struct lb_doing *d) {
   struct lb_cut *cut = d->s->net.cuts;
   struct lb_line *line = d->s->net.lines;

@@ -36,8 +36,8 @@ static const char *text_of(const struct lb_line *line) { return ((const struct l
  * lost, exactly those have not come which the line says it dropped, and there were some, as many as that share makes
  * likely. */
 
-/* Of 64 draws the chance that all lie in one half of the range is 1 in 10^17; of packets that are lost ten are
- * expected, and the chance of none is 1 in 20,000. */
+/* The chance that 64 draws all lie in one half of the range is 1 in 10^17. Ten lost packets are expected, and the
+ * chance of none is 1 in 20,000. */
 enum { SPREAD_PACKETS = 64, LOST_PACKETS = 10 };
 #define SIGMAS 6
 
@@ -214,8 +214,8 @@ static int ask_back(struct lb_doing *d, struct lb_line *line) {
   return 0;
 }
 
-/* A step that names no link is no fault of nobody: its question was not put. What is drawn on a line depends on the
- * trial's faults and on nothing else. */
+/* A step that names no link makes the trial undecided: its question was not put. What is drawn on a line depends on the
+ * trial's fault seed and on nothing else. */
 static int make_line(struct lb_doing *d, struct lb_line_plan plan, struct lb_line **ret) {
   struct lb_links links;
   int r = lb_doing_links(d, true, &links);
@@ -255,7 +255,7 @@ static int hold_next(struct lb_doing *d) { return arm(d, LB_LINE_PICKS_HELD); }
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
-/* What the line itself was late with, in ms; of a hold nobody asks. */
+/* How late the line itself was, in ms. A hold has no such figure. */
 static void note_own(struct lb_stage *s, const struct lb_line *line) {
   const struct lb_hist *own = &line->shared->own;
   if (own->count == 0) return;
@@ -311,7 +311,7 @@ int lb_doing_end_line(struct lb_doing *d, struct lb_line *line) {
   return r < 0 ? r : 0;
 }
 
-/* The latest hold of these two roles: its hosts, whoever plays them now. */
+/* The latest hold of these two roles. It ends for the hosts of that step, even if other hosts play these roles now. */
 static int release(struct lb_doing *d) {
   for (struct lb_line *line = d->s->net.lines; line; line = line->older)
     if (lb_step_undoes(d->step, line->owner)) return lb_doing_end_line(d, line);
@@ -338,7 +338,7 @@ static int settle_one(const struct lb_doing *d, struct lb_line *line, bool wait)
   return r < 0 ? r : 0;
 }
 
-/* A message that is to come is not waited for: nobody knows whether somebody sends it. */
+/* Does not wait for a message that is still to come: no client or server may ever send it. */
 int lb_fault_settle(struct lb_stage *s, bool wait, struct lb_error *err) {
   const struct lb_doing d = {.s = s, .err = err};
   int r = 0;
@@ -365,7 +365,7 @@ int lb_fault_all_met(struct lb_stage *s, struct lb_error *err) {
  * One delay line for all links: clients and servers both ways, servers among each other. Clients never talk to each
  * other. TCP needs no patience, as it waits 200 ms anyway before it sends again. */
 
-static const struct lb_step far_step = {.text = (char *)"round_trip_ms"}; /* whose the line is: nobody's step */
+static const struct lb_step far_step = {.text = (char *)"round_trip_ms"}; /* their owner: no step of the scenario */
 
 static bool talk(const struct lb_stage *s, size_t a, size_t b) {
   return a != b && (a < s->cluster.server_count || b < s->cluster.server_count);
