@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# test: compute
 # SPDX-License-Identifier: MIT
 """test-prototypes.py - the prototype of a function of f.c stands in f.h. Speaks TAP.
 
