@@ -460,8 +460,8 @@ static void releases_twice(struct lb_conform *c) {
 static const char *crowded;
 static bool compares; /* their numbers, too */
 
-/* As long as it is alone inside, the latest number is the one before its own. A number that was drawn before the lock
- * was had is smaller than that of whoever asked later and was served first. */
+/* While a client is alone inside, the latest number is that of the grant before its own. A number drawn before the lock
+ * was granted may be smaller than that of a client that asked later and was served first. */
 static void compare_numbers(struct lb_conform *c, const struct adapter_reply *granted, int number) {
   long long fence = 0;
   lb_conform_check(c, adapter_number(granted, "fence", &fence), "expected fence= with a whole number, read '%.100s'",
@@ -472,7 +472,7 @@ static void compare_numbers(struct lb_conform *c, const struct adapter_reply *gr
                    (long long)latest, granted->line, number + 1);
 }
 
-/* Programs start at different times, and one that comes when the others have gone meets nobody. */
+/* Programs start at different times: a late one would find that the others have gone. */
 static void gather(struct lb_conform *c) {
   adapter_open(c, 0);
   atomic_fetch_add(&c->shared->arrived, 1);
@@ -538,7 +538,8 @@ static void fences_grow(struct lb_conform *c) {
   }
 }
 
-/* Of an adapter that tells them. Two of one client and one of another: a token that lasts for a program is none. */
+/* For an adapter that tells tokens: two of one client and one of another. A token that lasts for a whole program
+ * identifies no grant. */
 static void tokens_differ(struct lb_conform *c) {
   static const int who[] = {0, 0, 1};
   enum { TOLD = sizeof who / sizeof *who };
@@ -567,8 +568,7 @@ static void validity(struct lb_conform *c) {
   adapter_release(c, 0, key, "");
 }
 
-/* Whether some server has the record of it now. */
-/* The observer is the last session, which needs no program. */
+/* Whether some server has the record of it now. The observer is the last session, which needs no program. */
 static bool adapter_has_record(struct lb_conform *c, const char *key) {
   int observer = LB_CONFORM_SESSIONS - 1;
   c->config[observer].looks_on = true;
@@ -654,7 +654,8 @@ unsigned lb_adapter_has(const struct lb_conform *c) {
          (servers && lb_foreign_names_record(p) ? ADAPTER_RECORD : 0) | (servers ? ADAPTER_SERVERS : 0);
 }
 
-/* ---- how locks end that nobody releases, and what it does when its servers are gone ---------------------------------- */
+/* ---- how locks end without a release, and what it does when its servers are gone
+ * ------------------------------------- */
 
 enum { QUEUED_MS = 1500, SESSION_GRACE_MS = 15000, GONE_WAIT_MS = 500, GONE_MS = 10000, BACK_MS = 15000 };
 

@@ -163,7 +163,7 @@ static void run_statement(struct controller *k, const struct lb_conform_statemen
     snprintf(result->why, sizeof result->why, "no process for it: %s", strerror(errno));
     return;
   }
-  setpgid(pid, pid); /* whoever of us comes first */
+  setpgid(pid, pid); /* both processes do, as either may be first */
   bool in_time = await_end(k, pid, &status);
   k->late += !in_time;
   lb_conform_judge(

@@ -226,7 +226,7 @@ void lb_conform_close(struct lb_conform *c) {
   lb_ns deadline = in_ms(ms);                                                                                          \
   CALL_BY(hook_id, hook, __VA_ARGS__)
 
-/* A session that has not tried speaks of the grant of another, or of nobody's. */
+/* A session that has not tried speaks of the grant of another session, or of none. */
 static int64_t ttl_of(const struct lb_conform *c, int i) { return c->ttl_ms[i] ? c->ttl_ms[i] : LB_CONFORM_TTL_MS; }
 
 /* A grant is held against the contract: what it says of when it was asked for, and until when it is good. Returns r. */

@@ -62,14 +62,13 @@ struct lb_conform {
   struct lb_config config[LB_CONFORM_SESSIONS];
   struct lb_session *session[LB_CONFORM_SESSIONS]; /* NULL until the first call */
   int64_t ttl_ms[LB_CONFORM_SESSIONS];             /* of its latest try: what comes after that names the same */
-  /* Of the latest call, and its session: what lb_conform_want() speaks of. */
   enum lb_hook hook; /* of the latest call, and its session: what lb_conform_want() speaks of */
   int caller;
   /* When it had to be back, LB_NEVER = it got no deadline. */
   lb_ns due;
   /* The latest call was repeated for so long; 0 = it was one. */
   int64_t within_ms;
-  /* Of an env that holds nothing back. */
+  /* The wait of an env that holds nothing back. */
   int (*wait_fds)(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline);
   /* For so long readiness may still be held back; when there last was one. */
   lb_ns hold_left, ready_at;
@@ -108,7 +107,7 @@ enum {
   LB_NEEDS_FIFO = 1 << 16,
   LB_NEEDS_DEPTH = 1 << 17,    /* LB_TRAIT_REENTRANT */
   LB_NEEDS_NO_DEPTH = 1 << 18, /* not that */
-  LB_NEEDS_END = 1 << 19,      /* a lease or a session: what nobody releases ends by itself */
+  LB_NEEDS_END = 1 << 19,      /* a lease or a session: an unreleased lock ends by itself */
   LB_NEEDS_POINTS = 1 << 20,
   LB_NEEDS_SHARED = 1 << 21,               /* LB_TRAIT_SHARED */
   LB_NEEDS_PERMITS = 1 << 22,              /* LB_TRAIT_PERMITS */

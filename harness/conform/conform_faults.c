@@ -51,13 +51,13 @@ static void release_until_known(struct lb_conform *c, const char *key, struct lb
   if (r != LB_LOST) WANT(LB_OK, r);
 }
 
-/* Of a try. Where a session may hold more than once, an attempt that was sent again may have been counted
- * again, which another statement is about: here that ends soon. */
+/* The lease of a try whose answer is lost. A reentrant session may count a repeated attempt again, which another
+ * statement is about: here such a hold ends soon. */
 static int64_t lost_ttl_ms(const struct lb_conform *c) {
   return has(c, LB_TRAIT_REENTRANT) ? SLACK_MS / 2 : CUT_TTL_MS;
 }
 
-/* What nobody can find out stays unknown, and a client may not ask for ever. */
+/* An outcome may stay unknown for ever, so a client stops asking after a while. */
 static int resolve_while_unknown(struct lb_conform *c, const char *key, struct lb_grant *grant) {
   int r = LB_UNKNOWN;
   for (lb_ns end = in_ms(has_owner(c) ? RESOLVE_MS : 0); r == LB_UNKNOWN;) {
@@ -99,7 +99,7 @@ static int ask_until_known(struct lb_conform *c, const char *key, const struct l
  * its hold with it, as soon as its connection is. */
 static void is_true(struct lb_conform *c, const char *key, struct lb_grant *grant, int r) {
   if (r == LB_UNKNOWN && c->protocol->resolve) r = resolve_while_unknown(c, key, grant);
-  if (r == LB_UNKNOWN && !has_owner(c)) return; /* there may be a record, and nobody can tell whose */
+  if (r == LB_UNKNOWN && !has_owner(c)) return; /* there may be a record, and it does not name its owner */
   bool holds = r == LB_OK;
   if (holds && has(c, LB_TRAIT_SESSION) && c->protocol->holds) holds = ask_until_known(c, key, grant) == LB_OK;
   if (holds) is_held(c, key);
@@ -159,7 +159,7 @@ static void answer_of_an_extension_is_lost(struct lb_conform *c) {
   is_free(c, key);
 }
 
-/* Nobody asks what came of it: the client has gone. */
+/* The client has gone, so it never learns the outcome: the lease has to end by itself. */
 static void lost_answer_ends_with_its_lease(struct lb_conform *c) {
   KEY;
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
@@ -380,7 +380,8 @@ static void await_doubt(struct lb_conform *c, const char *key, const struct lb_g
                    SLACK_MS);
 }
 
-/* Also when the connection is back, until the service has been asked: what happened meanwhile nobody has told. */
+/* The doubt lasts after the connection is back, until the service has answered: the lock may have been lost meanwhile.
+ */
 static void doubts_a_broken_connection(struct lb_conform *c) {
   KEY;
   struct lb_grant a = LB_GRANT_INIT;

@@ -31,8 +31,8 @@ static const char *nearest_statement(const char *text) {
   return lb_suggest(text, texts, count);
 }
 
-/* A flaw in a statement that nobody asks would never be seen. Servers that a topology has not got are
- * no fault of the table. */
+/* A flaw in a statement that is never tried would never be seen. It is no fault of the table if the statement needs
+ * what this topology lacks. */
 static void check_flaws(struct lb_conform *c) {
   for (const struct lb_flaw *f = c->protocol->flaws; f && f->statement; f++) {
     const struct lb_conform_statement *s = find_statement(f->statement);
@@ -82,7 +82,7 @@ static void granted_and_released(struct lb_conform *c) {
   }
 }
 
-/* Who is refused gives up its place in a queue before the holder lets go. Else it would be granted meanwhile. */
+/* A refused client leaves the queue before the holder releases. Otherwise it would be granted meanwhile. */
 static void refused_while_held(struct lb_conform *c) {
   KEY;
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
@@ -274,7 +274,7 @@ enum { CLIENTS = 16, TURNS = 3, TURN_MS = 1, CROWD_MS = 20000 };
 
 static const char *crowded; /* the key that they want */
 
-/* Inside, nobody else may be, and nobody with this number or a later one may have been. */
+/* Inside, a client must be alone, and no earlier one may have had this number or a larger one. */
 static void be_inside(struct lb_conform *c, int number, const struct lb_grant *g) {
   struct lb_conform_shared *shared = c->shared;
   uint64_t others = atomic_fetch_add(&shared->inside, 1), latest = atomic_load(&shared->latest);
@@ -302,7 +302,7 @@ static void one_of_sixteen(struct lb_conform *c) {
   lb_conform_join(c, CROWD_MS);
 }
 
-/* ---- fencing tokens: a new grant of a key has a larger one, whoever gets it --------------------- */
+/* ---- fencing tokens: a new grant of a key has a larger one, for any client ---------------------- */
 
 /* In turns, because a session that counts for itself would pass alone. Gaps are allowed. */
 static void fences_grow(struct lb_conform *c) {

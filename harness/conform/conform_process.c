@@ -39,7 +39,7 @@ void lb_conform_start(struct lb_conform *c, const char *name, int number,
   c->process[c->process_count++] = pid;
 }
 
-/* Whoever failed has written why, and the state; the rest ends with this process. */
+/* A process that failed has written why, and the state. The other processes end with this one. */
 static void join_one(struct lb_conform *c, pid_t pid, lb_ns end, int64_t ms) {
   int status;
   pid_t got;
@@ -123,8 +123,8 @@ static void say_where(const struct lb_conform_shared *shared, char *buf, size_t 
              lb_conform_ordinal(atomic_load(&shared->session)));
 }
 
-/* Of a declared flaw only the statement's own verdict counts: a protocol that dies, hangs, breaks the
- * contract or meets an error has not shown it. */
+/* Only the statement's own verdict shows a declared flaw. A protocol that dies, hangs, breaks the contract or meets an
+ * error has not shown it. */
 static void judge_flaw(const struct lb_conform_end *end, struct lb_conform_result *result) {
   bool shown = atomic_load(&end->shared->state) == LB_CONFORM_FAILS;
   snprintf(result->declared, sizeof result->declared, "%s", end->flaw->reason);

@@ -15,7 +15,7 @@
 
 /* ---- the servers: `inspect` looks at one alone, past the session that holds -------------------- */
 
-/* A key that nobody asked for is the other half: a server that says 1 of everything knows nothing. */
+/* A key that was never locked is the other half of the question: a server that answers 1 for each key knows nothing. */
 static void one_server_knows(struct lb_conform *c) {
   const char *held = lb_conform_key(c), *unheld = lb_conform_key(c);
   struct lb_grant a = LB_GRANT_INIT;
@@ -61,9 +61,9 @@ static void reads_a_later_state(struct lb_conform *c) {
 
 /* ---- many locks in one hand, and names at the limits of backend.h ------------------------------- */
 
-/* TAKE_MS: where each lock is a write that is synced, fewer have to do. How fast is not the question: a call may take
- * as long as a machine that is busy needs, what is held outlives the statement, and after RELEASE_MS whoever is left
- * goes with its session. */
+/* TAKE_MS: where each lock is a write that is synced, fewer have to do. Speed is not the question: a call may take as
+ * long as a busy machine needs. The leases outlive the statement. Locks that are left after RELEASE_MS end with their
+ * session. */
 enum {
   MANY = 1000,
   AT_LEAST = 16,

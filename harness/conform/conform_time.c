@@ -24,8 +24,8 @@ static const char *span(lb_ns until, lb_ns begin) {
   return text;
 }
 
-/* Of a grant of TTL_MS from a moment ago. A lease counts from asked_at, a session from its latest
- * contact: who sends more than one request of an attempt may have kept a session up with each. */
+/* Checks a grant of TTL_MS from a moment ago. A lease counts from asked_at, a session from its latest contact: each
+ * request of an attempt may have renewed the session. */
 static void check_validity(struct lb_conform *c, const struct lb_grant *g, lb_ns answered_at) {
   lb_ns now = lb_clock_ns(), begin = has(c, LB_TRAIT_LEASED) ? g->asked_at : answered_at;
   if (has(c, LB_TRAIT_NO_EXPIRY)) {
@@ -92,8 +92,8 @@ static void await_end_at_a_server(struct lb_conform *c, const char *key) {
   while (lb_conform_inspect(c, 1, key, server) == 1 && lb_clock_ns() < end) lb_clock_sleep_until(in_ms(5));
 }
 
-/* Nobody asks for the key in between: the lease is over all the same, and its holder learns that
- * although nobody has taken its place. */
+/* No client asks for the key in between. The lease ends all the same, and its holder learns that although it has no
+ * successor. */
 static void lease_ends_unasked(struct lb_conform *c) {
   KEY;
   struct lb_grant a = LB_GRANT_INIT;
@@ -108,7 +108,7 @@ static void lease_ends_unasked(struct lb_conform *c) {
   WANT(LB_LOST, lb_conform_release(c, 0, key, &a));
 }
 
-/* Who asks for more time too late has to ask for the lock. */
+/* A client that extends too late has lost the lock, and has to acquire it again. */
 static void extended_too_late(struct lb_conform *c) {
   KEY;
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
@@ -188,8 +188,8 @@ static void confirms_a_hold(struct lb_conform *c) {
 
 /* ---- waiting ----------------------------------------------------------------------------------- */
 
-/* Who is told may look again every 200 ms, which is a dozen packets with what acknowledges them; who polls sends a
- * hundred. */
+/* A client that is notified may look again every 200 ms: a dozen packets, with acknowledgements. A client that polls
+ * sends a hundred. */
 enum { WAITERS = 5, QUIET_MS = 400, QUIET_PACKETS = 20, PATIENCE_MS = 150, GONE_MS = 1000 };
 
 /* The wait must not end before the release, and has to end after it. That it ended is no grant: the
@@ -206,7 +206,7 @@ static void woken_by_release(struct lb_conform *c) {
   WANT(LB_OK, lb_conform_release(c, 1, key, &b));
 }
 
-/* Who came last asks first: it may be granted only when nobody who came before it is left. */
+/* The last client to come asks first: it may be granted only when all earlier ones are served. */
 static void first_come_first_served(struct lb_conform *c) {
   KEY;
   struct lb_grant g[1 + WAITERS] = {0};
