@@ -53,10 +53,10 @@ struct lb_run_info {
   double load_after;
   /* "root", "user", or "none: why". */
   char namespaces[300];
-  /* Of topologies that say theirs, in the order of the plan. Owned. */
+  /* The versions of topologies that say theirs, in the order of the plan. Owned. */
   struct lb_version *versions;
   size_t version_count;
-  /* Of libraries that say theirs. Owned. */
+  /* The versions of libraries that say theirs. Owned. */
   struct lb_library *libraries;
   size_t library_count;
   /* First line of the summary (exit.h). */

@@ -39,8 +39,7 @@ int lb_start_left_ms(int start_ms, int64_t ago_ms, double spare);
  * starts beside it is little enough for the processors; or nothing starts, so that the dearest one gets its turn. */
 bool lb_admits(const struct lb_crowd *now, int start_ms);
 
-/* How many trials run side by side where nobody has said so: `always` so many, up to `most` while the machine has time
- * left. */
+/* How many trials run side by side by default: `always` so many, up to `most` while the machine has time left. */
 struct lb_jobs {
   int always, most;
 };
@@ -48,7 +47,7 @@ struct lb_jobs {
 
 struct lb_pace {
   struct lb_jobs jobs;
-  struct lb_spare spare; /* of the processors' time: what nobody used when it was looked last */
+  struct lb_spare spare; /* of the processors' time, at the last look */
   int since;             /* trials that were started since that look, which did not see them */
   int cores;
 };

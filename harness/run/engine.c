@@ -34,10 +34,11 @@
  * is long, because it only has to end what would never end. */
 enum { TICK_MS = 1000, LOOK_MS = 20, PATIENCE_S = 180, CAMPAIGN_PATIENCE_S = 120, END_S = 60, FULL_BYTES = 64 * 1024 };
 
-/* ==== a worker: a process that plays a job and, of a pool, those that it is told ==== */
+/* ---- a worker ---- */
 
-/* It inherits all jobs that are there when it starts, so an order is the address of one. A job that came later is sent
- * as its text. Both are less than a pipe holds, so nobody waits for a reader.
+/* A worker is a process that plays a job, and then the jobs of its pool that it is told. It inherits all jobs that are
+ * there when it starts, so an order is the address of one. A job that came later is sent as its text. Both are less
+ * than a pipe holds, so no writer waits for a reader.
  *
  * The child inherits the write end of outcomes and this process closes its own copy: so the pipe ends when the trial
  * does, however it ends. Orders have no such end, for processes that start later inherit our copy: the last order says
@@ -88,8 +89,8 @@ static _Noreturn void work(const struct lb_trial_plan *plan, struct pipes *pipes
   _exit(0);
 }
 
-/* Whose servers are not ours keeps the network of this machine: they were named to us, or only a foreign program knows
- * where they are. What does something to links needs links of its own. */
+/* A trial whose servers are not ours keeps the network of this machine: the user named them, or only a foreign program
+ * knows where they are. A fault of links needs a network of its own. */
 static bool is_online(const struct lb_trial_plan *plan) {
   bool elsewhere =
       plan->topology->data_count == 0 && !plan->topology->members && plan->protocol->traits & LB_TRAIT_FOREIGN;
@@ -114,7 +115,7 @@ static int worker_start(const struct lb_source *source, const struct lb_job *job
   close(out[1]);
   close(in[0]);
   if (pid < 0) return close(out[0]), close(in[1]), pid;
-  setpgid(pid, pid); /* whoever of us comes first */
+  setpgid(pid, pid); /* both processes do, as either may be first */
   *ret = (struct worker){.pid = pid, .pipe = out[0], .orders = in[1]};
   return 0;
 }
@@ -144,7 +145,7 @@ static void worker_end(struct worker *worker) {
   *worker = (struct worker){0};
 }
 
-/* ==== the engine ==== */
+/* ---- the engine ---- */
 
 /* A place for a worker. States: free (no process); playing (it has a job); idle (it waits to be told, with servers of its
  * pool); ending (it has been told that nothing comes any more). */
@@ -357,7 +358,7 @@ static int finish(const struct engine *e, struct slot *slot, bool late) {
 
 /* ---- the loop ----------------------------------------------------------------------------------------------------- */
 
-/* Whether a job waits for what nobody will tell of: that others have started, or that a processor stands still. */
+/* Whether a job waits for an event without a notice: that others have started, or that a processor is idle. */
 static bool waits_for_the_machine(const struct engine *e) {
   if (e->source->left == 0) return false;
   struct lb_crowd now = crowd(e);
@@ -416,8 +417,8 @@ static void raise_file_limit(void) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* After an interruption or a failure the trials that still run are killed and waited for: nobody is left who writes to
- * the run folder. */
+/* After an interruption or a failure the trials that still run are killed and waited for: no process writes to the run
+ * folder any more. */
 int lb_engine_run(struct lb_source *source, const struct lb_rundir *dir, int most, struct lb_error *err) {
   struct engine e = {.source = source, .dir = dir, .err = err};
   struct sigaction action = {.sa_handler = on_signal}, old_int, old_term, old_hup;

@@ -12,7 +12,7 @@
 #include "base/interval.h"
 #include "base/csv.h"
 
-/* What nobody has measured: a timeline waits for leases and failovers for some seconds, a load needs a little beside
+/* For what was never measured: a timeline waits for leases and failovers for some seconds, a load needs a little beside
  * what it is told. */
 #define TIMELINE_S 5
 #define BESIDE_S 0.5
@@ -113,8 +113,8 @@ struct lb_took lb_times_find(const struct lb_times *times, const struct lb_trial
   return took;
 }
 
-/* ---- Time in a fluid: whoever wants a processor gets an equal share of them, so where more is wanted than there is,
- * that part of a trial that computes is stretched, and that which waits is not. ---- */
+/* ---- Time in a fluid: all processes that want a processor get an equal share. If they want more than there is, the
+ * part of a trial that computes takes longer, and the part that waits does not. ---- */
 
 /* BETWEEN_S: a process is forked, and what a trial has left behind is removed. LEAST_S keeps a part of a trial from
  * being nothing. */
@@ -162,8 +162,8 @@ static double wanted(const struct play *p) {
   return sum;
 }
 
-/* Who has to wait for processors has more processes that want one than he has use for on average: so many of a
- * trial. */
+/* While a trial has to wait for processors, more of its processes want one than it uses on average: so many per trial.
+ */
 #define STARTING 3
 #define RESTING 0.5
 

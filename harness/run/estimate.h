@@ -72,8 +72,8 @@ int lb_estimate_begin(const struct lb_tally *tally, const struct lb_times *times
 double lb_estimate_left_s(const struct lb_estimate *estimate, const struct lb_tally *tally, double elapsed_s);
 void lb_estimate_end(struct lb_estimate *estimate);
 
-/* Corrects: `expected_s` were expected for what took `elapsed_s`, of `whole_s` in all. At the begin nobody knows better
- * than what was measured before. */
+/* Corrects: `expected_s` were expected for what took `elapsed_s`, of `whole_s` in all. At the begin nothing is better
+ * known than what was measured before. */
 double lb_estimate_corrected(double left_s, double expected_s, double elapsed_s, double whole_s);
 
 #endif

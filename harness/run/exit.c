@@ -62,7 +62,7 @@ static bool one_system(const struct lb_plan *plan) {
   return plan->cell_count > 0;
 }
 
-/* Of the user's own the protocol, unless another system of the user's has the same one. */
+/* A system of the user's own is called by its protocol, unless another one of the user's has the same protocol. */
 static void add_name(struct lb_text *text, const struct lb_plan *plan, size_t index, enum lb_guard guard) {
   const struct lb_cell *cell = &plan->cells[index];
   int length = (int)(cell->own ? strcspn(cell->system, "@") : strlen(cell->system));
@@ -128,7 +128,7 @@ static size_t lock_verdict_line(const struct lb_tally *tally, char *line, size_t
   return text.length;
 }
 
-/* A run without a trial is no success: whoever named the wrong lock would take it for one. */
+/* A run without a trial is no success: a user who named the wrong lock would take it for one. */
 static enum lb_exit nothing_asked(const struct lb_plan *plan, int na, int skipped, char *line, size_t size) {
   char where[120] = "there";
   int n = snprintf(line, size, "nothing was asked: ");

@@ -26,8 +26,8 @@ enum lb_exit {
   LB_EXIT_MISSING = 5,
   /* Stopped before its end, by a signal or a full disk: what is decided is kept. As a shell says of SIGINT. */
   LB_EXIT_STOPPED = 130,
-  /* Of every command: who read its output went away before the end (`| head`), as a shell says of SIGPIPE.
-   * Output that could not be written for another reason is LB_EXIT_FAILURE. Results are kept in both cases. */
+  /* For every command: the reader of its output went away before the end (`| head`), as a shell says of SIGPIPE. Output
+   * that could not be written for another reason is LB_EXIT_FAILURE. Results are kept in both cases. */
   LB_EXIT_PIPE = 141,
 };
 

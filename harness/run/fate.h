@@ -17,8 +17,8 @@ enum lb_fate {
   LB_FATE_BROKEN, /* in one trial at least */
 };
 enum lb_fate lb_fate_of(const struct lb_cell_sum *cell);
-/* Of one that is late, stuck or broken: the rules let no sound lock of its kind come out so on these servers, and
- * nothing is stated of them. */
+/* For a cell that is late, stuck or broken: true if the rules say that no sound lock of its kind comes out so on these
+ * servers, and nothing is stated of them. */
 bool lb_fate_is_own(const struct lb_cell_sum *cell);
 
 #endif

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Whether a scenario means something on a system, and whether this machine can play it: which clocks both are about,
- * and what the scenario asks for. All of it can be said before anything is started.
+ * and what the scenario asks for. All of it can be said before anything is started. So a cell that cannot run says so
+ * in the table, with its reason, and does not fail in each trial. There are two kinds of reason. The question may mean
+ * nothing there on any machine (no other server can become primary; no fencing token): the cell is `n/a`. Or something
+ * is missing here (a program, a right): the cell is `skipped`.
  */
 #include "fit.h"
 
@@ -68,14 +71,6 @@ const char *lb_clocks_say(unsigned clocks, char *buf, size_t size) {
   return buf;
 }
 
-/* What a scenario asks for, held against what a system and this machine have. All of it can be
- * known before anything is started, so a cell that cannot run says so in the table, with its
- * reason, instead of failing in each of its trials.
- *
- * Two kinds of reason are kept apart. The question may mean nothing there, whatever the machine (no
- * other server can take over; no fencing token): the cell is `n/a`, and nobody can do anything
- * about it. Or something is missing here (a program, a right): the cell is `skipped`. */
-
 struct fitting { /* of a system to a scenario */
   const struct lb_protocol *protocol;
   const struct lb_topology *topology;
@@ -102,16 +97,15 @@ static bool touches_servers(const struct lb_step *step) {
          lb_step_needs(step, LB_NEED_NETWORK | LB_NEED_SERVERS | LB_NEED_FAILOVER | LB_NEED_MEMBERS);
 }
 
-/* A role of servers of which a proxy keeps clients away. (Whoever has no hosts there is cut off in vain, as on any
- * single server.) */
+/* A role of servers behind a proxy, which clients do not talk to. (A role without hosts there is cut off without
+ * effect, as on any single server.) */
 static bool is_behind(struct lb_role role) {
   return role.kind == LB_ROLE_PRIMARY || role.kind == LB_ROLE_CURRENT_PRIMARY || role.kind == LB_ROLE_MAJORITY ||
          role.kind == LB_ROLE_NODE;
 }
 
-/* A step that these servers give no meaning to, whatever the lock: true with the reason in `why`. A
- * fault of a client needs no server, unless it is one of the network: the client then has nobody to
- * be cut off from. */
+/* A step that these servers give no meaning to, whatever the lock: true with the reason in `why`. A fault of a client
+ * needs no server, unless it is one of the network: the client then has no server to be cut off from. */
 static bool means_nothing(const struct lb_step *step, const struct lb_topology *t, struct lb_error *why) {
   bool of_client = lb_role_is_client(step->a), among_clients = of_client && lb_role_is_client(step->b);
   if (t->own && touches_servers(step))

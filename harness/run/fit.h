@@ -36,8 +36,8 @@ enum lb_clock_set { /* bits */
 };
 
 /* The clocks that end a hold at the servers, or by which its client counts or renews it. 0 = none: its connection ends
- * it, or nothing does. `options` as for lb_counts_by_wall(). Nobody declares which clocks a foreign program reads, so
- * both of its client are in it, unless there is no end that it could count. */
+ * it, or nothing does. `options` as for lb_counts_by_wall(). A foreign program does not declare which clocks it reads,
+ * so both of its client's clocks are included. They are not if there is no end that it could count. */
 unsigned lb_clocks_of(const struct lb_protocol *protocol, const union lb_value *options,
                       const struct lb_topology *topology);
 /* The clocks that the steps of a timeline, or the faults of a campaign, set. 0 = none. */

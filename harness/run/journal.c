@@ -43,7 +43,7 @@ static uint64_t mix_json(uint64_t hash, json_t *o) {
   return hash;
 }
 
-/* Of a tally of which nothing is done: its cells then say what is asked, and nothing that came of it. */
+/* The digest of a tally without any result: its cells then say what is asked, and nothing that came of it. */
 static uint64_t digest(const struct lb_plan *plan, const struct lb_run_info *info) {
   struct lb_tally nothing = {0};
   uint64_t hash = LB_HASH_BEGIN;

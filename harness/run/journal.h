@@ -32,9 +32,9 @@ int lb_journal_begin(struct lb_journal *journal, const char *folder, const struc
  * is of another build, plan or server version, or broken, or would measure a scenario on a second machine; other -errno with err. */
 int lb_journal_resume(struct lb_journal *journal, const char *folder, struct lb_tally *tally, struct lb_run_info *info,
                       struct lb_error *err);
-/* Of the merge of shards: adds the outcomes in the folder `from` of one of them to the tally, and its files to `folder`.
- * The journal has them after lb_journal_add_all(). 0; -EINVAL with one line in err if it is of another build, plan or
- * server version, or has a trial that is there already; other -errno with err. */
+/* Merges a shard: adds the outcomes in its folder `from` to the tally, and its files to `folder`. The journal has them
+ * after lb_journal_add_all(). 0; -EINVAL with one line in err if it is of another build, plan or server version, or has
+ * a trial that is there already; other -errno with err. */
 int lb_journal_take(struct lb_journal *journal, const char *folder, const char *from, struct lb_tally *tally,
                     struct lb_run_info *info, struct lb_error *err);
 /* Writes down all that is done, and the machines. 0 or -errno with err. */

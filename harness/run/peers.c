@@ -20,7 +20,7 @@
 
 enum { PEERS_MAX = 48, TEXT_MAX = 600 };
 
-/* Of the section that is being read. */
+/* The section that is being read. */
 struct section {
   char name[64], run[TEXT_MAX], says[TEXT_MAX], version[64], like[64], facts[TEXT_MAX], there[TEXT_MAX],
       museum[TEXT_MAX], summary[TEXT_MAX];

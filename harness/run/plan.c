@@ -39,7 +39,7 @@ static uint64_t trial_seed(uint64_t seed, const char *name) {
   return lb_rng_fork(seed, STREAM_TRIAL, lb_hash(LB_HASH_BEGIN, name, strlen(name))).state;
 }
 
-/* Of each number of clients. */
+/* For each number of clients. */
 static int trials_of(const struct lb_cell *cell, const struct lb_plan_request *request) {
   int each = request->trials ? request->trials : cell->scenario->trials, under_guard = request->guard_trials;
   if (cell->skip[0]) return 0;

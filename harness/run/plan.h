@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * plan.h - what a run will do: cells (scenario x system x guard) and their trials, in a seeded
- * random order. Once made, nobody changes it; what comes of it is in tally.h.
+ * plan.h - what a run will do: cells (scenario x system x guard) and their trials, in a seeded random order. Once made,
+ * it does not change; results are in tally.h.
  */
 #ifndef LB_PLAN_H
 #define LB_PLAN_H
@@ -32,11 +32,11 @@ struct lb_cell {
   struct lb_expect *derived; /* the prediction as an expectation, owned; NULL = the expectation is somebody's */
   /* Not empty: why it is not run. Such a cell has no jobs. */
   char skip[300];
-  /* Of such a cell: true = the question means nothing there (LB_NA), false = something is missing on
-   * this machine (LB_SKIPPED). */
+  /* For a cell with `skip`: true = the question means nothing there (LB_NA), false = something is missing on this
+   * machine (LB_SKIPPED). */
   bool means_nothing;
-  /* Of a cell that means nothing: the number of its reason among those of the plan, from 1, in the
-   * order of the cells. Tables write it, and the reason once below. */
+  /* For a cell that means nothing: the number of its reason among those of the plan, from 1, in the order of the cells.
+   * Tables write it, and the reason once below. */
   int note;
 };
 
@@ -53,7 +53,7 @@ struct lb_plan {
   /* Job indexes in the order they are run: measuring ones first, each group shuffled; jobs that share
    * heated servers are neighbours. */
   size_t *order;
-  /* Of the cells for which their scenario states nothing, one for each guard at most. Owned. */
+  /* Expectations of the cells for which their scenario states nothing, one for each guard at most. Owned. */
   struct lb_expect *own_expect;
   size_t own_expect_count;
   uint64_t seed;
@@ -81,11 +81,11 @@ struct lb_plan_request {
    * names. */
   bool product;
   unsigned guards; /* one bit each; 0 = of a product all, else those that the scenario says */
-  /* Of systems that a scenario states nothing for, one for each guard at most (copied; their texts
-   * must outlive the plan). One that fits no cell is refused. */
+  /* Expectations of systems that a scenario states nothing for, one for each guard at most (copied; their texts must
+   * outlive the plan). One that fits no cell is refused. */
   const struct lb_expect *expect;
   size_t expect_count;
-  /* Of each cell and number of clients; 0 = as many as the scenario says. */
+  /* For each cell and number of clients; 0 = as many as the scenario says. */
   int trials;
   /* Under a guard at most so many, if `trials` is 0; 0 = as many as without. */
   int guard_trials;

@@ -72,7 +72,7 @@ static int take_apart(const char *setting, struct list *ret, struct lb_error *er
   return 0;
 }
 
-/* Of a key that is set again the last setting counts, as for one value. */
+/* If a key is set again, the last setting counts, as for one value. */
 static void forget(struct lists *lists, const char *setting) {
   size_t kept = 0;
   for (size_t i = 0; i < lists->count; i++) {
@@ -120,8 +120,8 @@ static int drop_foreign(struct lb_scenario *scenario, struct lists *lists, struc
   return 0;
 }
 
-/* The room of scenarios knows no protocol, so what a file says of their options is checked here. A
- * refusal begins with "-s ", which nobody has typed in this case. */
+/* The room of scenarios knows no protocol, so what a file says of their options is checked here. A refusal begins with
+ * "-s ", which the user has not typed here. */
 static int check_options(const struct lb_scenario *scenario, struct lb_error *err) {
   struct lb_error why;
   int r = lb_settings_check((const char *const *)scenario->options, scenario->option_count, &why);
@@ -136,7 +136,7 @@ static int check_attack(const struct lb_scenario *scenario, struct lb_error *err
                    near ? ", did you mean '" : "", near ? near : "", near ? "'?" : ", see `lockbench theory`");
 }
 
-/* The lists of a scenario, found by trying them on a copy that nobody keeps. */
+/* The lists of a scenario, found by trying them on a copy that is thrown away. */
 static int find_lists(const struct lb_plan_request *request, size_t index, struct lists *ret, struct lb_error *err) {
   struct lb_scenario scratch;
   *ret = (struct lists){0};
@@ -235,7 +235,7 @@ static bool is_varied(const struct lb_plan *plan, const char *key) {
   return false;
 }
 
-/* A list that no scenario takes would change nothing, and nobody would know. */
+/* A list that no scenario takes would change nothing, and the user would not learn it. */
 static int check_lists(const struct lb_plan *plan, const struct lb_plan_request *request, struct lb_error *err) {
   struct lists lists = {0};
   int r = 0;

@@ -115,7 +115,7 @@ static bool is_there(const struct lb_plan *plan, const struct lb_cell *cell) {
   return false;
 }
 
-/* For one more. The room doubles whenever the number of cells is a power of two, so nobody has to keep it. */
+/* Room for one more. It doubles whenever the number of cells is a power of two, so its size is not kept. */
 static bool has_room(struct lb_plan *plan) {
   if (plan->cell_count & (plan->cell_count - 1)) return true;
   struct lb_cell *grown = realloc(plan->cells, (plan->cell_count ? 2 * plan->cell_count : 1) * sizeof *grown);
@@ -370,7 +370,7 @@ static bool wants_guard(const struct lb_plan_making *m, const struct lb_scenario
   return request->product || guard == LB_GUARD_NONE || states(m, scenario, guard);
 }
 
-/* ---- nobody has named a system: cells of one scenario under one guard ------------------------------------------ */
+/* ---- no system was named: cells of one scenario under one guard ------------------------------------------------ */
 
 struct usual {
   const struct lb_plan_making *m;
@@ -395,8 +395,8 @@ static void drop_last(struct lb_plan *plan) {
   free(cell->derived);
 }
 
-/* Of a group those that it is asked of, or (`only_meaning`) those of them for which it means something. How many it
- * means something for, or negative. */
+/* Adds the systems of a group that the scenario is asked of, or (`only_meaning`) those of them for which it means
+ * something. How many it means something for, or negative. */
 static int add_group(const struct usual *u, const char *group, bool only_meaning) {
   struct lb_plan *plan = u->m->plan;
   int r = 0, found = 0;
@@ -457,7 +457,7 @@ static int add_listed(const struct systems *list, const struct lb_scenario *scen
   return r;
 }
 
-/* `list` NULL: nobody has named a system. */
+/* `list` NULL: no system was named. */
 static int add_cells_of(const struct lb_plan_making *m, const struct lb_scenario *scenario, const struct systems *list,
                         struct lb_error *err) {
   int r = 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A finished run as files: trials.csv, the tables that each trial wrote a part of, run.json.
+ * A finished run as files: trials.csv, the tables that each trial wrote a part of, run.json. results/SCHEMA.md
+ * describes their forms. Files go into the partial folder of the run. If one cannot be written, that folder is never
+ * renamed, so no half result is left.
  */
 #include "results.h"
 #include "judging.h"
@@ -112,7 +114,7 @@ static void set_waiting(json_t *o, const struct lb_cell *cell) {
                       told ? json_null() : json_integer(pause ? (json_int_t)pause : LB_POLL_LAST_MS));
 }
 
-/* Whose it is, of what came out badly without a guard. */
+/* Whether a bad outcome without a guard is the fault of this lock, and not of all locks of its kind. */
 static json_t *own_fault(const struct lb_cell_sum *cell) {
   enum lb_fate fate = lb_fate_of(cell);
   bool badly = fate == LB_FATE_LATE || fate == LB_FATE_STUCK || fate == LB_FATE_BROKEN;
@@ -164,9 +166,9 @@ json_t *lb_results_cells(const struct lb_tally *tally) {
   return array;
 }
 
-/* ---- How the servers of a run were set, as JSON: the settings that are not those of a server that nobody
- * has configured. Two runs whose figures are to be compared have to agree in these, as in the options
- * of the protocols. ---- */
+/* ---- How the servers of a run were set, as JSON: the settings that differ from those of a server in its default
+ * configuration. Two runs whose figures are to be compared have to agree in these, as in the options of the protocols.
+ * ---- */
 
 /* What decides how the servers of a cell are set. */
 struct asked {
@@ -211,13 +213,6 @@ static json_t *results_settings(const struct lb_plan *plan) {
   }
   return list;
 }
-
-/* A finished run as files: trials.csv, the tables that each trial wrote a part of, run.json. The
- * forms are described in results/SCHEMA.md. Everything here only writes down what plan, tally and
- * run_info hold.
- *
- * Files go into the partial folder of the run, so one that cannot be written leaves no half result
- * behind: the whole folder is then never renamed. */
 
 enum { PATH_LENGTH = 4000 };
 
@@ -424,7 +419,7 @@ static json_t *shard_json(const struct lb_run_info *info) {
   return info->shards ? json_sprintf("%d/%d", info->shard, info->shards) : json_null();
 }
 
-/* Of a judge, how its lock did against the contract; null where it was not checked. */
+/* For a judge: how its lock did against the contract; null if it was not checked. */
 static json_t *check_json(const struct lb_judging *j) {
   if (!j || !j->check || !j->statements) return json_null();
   json_t *failed = json_array();

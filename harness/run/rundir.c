@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The guardian is a child in a session of its own that only waits: first for the tool to end (a
- * pipe whose write end the tool alone holds), then for all trials to be gone (another pipe that
- * trials inherit; the kernel ends them with the tool), then it clears up. After a commit there is
- * nothing left to clear. So nobody has to catch SIGKILL.
+ * The guardian is a child in a session of its own that only waits: first for the tool to end (a pipe whose write end
+ * the tool alone holds), then for all trials to be gone (another pipe that trials inherit; the kernel ends them with
+ * the tool), then it clears up. After a commit there is nothing left to clear. So clean-up does not depend on code that
+ * SIGKILL could skip.
  */
 #include "rundir.h"
 
@@ -36,8 +36,8 @@ static void wait_for_end(int fd, int timeout_ms) {
   }
 }
 
-/* Without a PID namespace a stopped server can outlive its parent. Whoever still works in a server's
- * folder is one of ours; elsewhere below it somebody may be reading a log. */
+/* Without a PID namespace a stopped server can outlive its parent. A process that works in a server's folder is one of
+ * ours. Elsewhere in the run folder a person may be reading a log. */
 static void kill_inhabitants(const char *partial) {
   char link[PATH_MAX], path[64], scratch[PATH_MAX];
   size_t length = (size_t)snprintf(scratch, sizeof scratch, "%s/scratch", partial);
@@ -53,7 +53,7 @@ static void kill_inhabitants(const char *partial) {
   closedir(proc);
 }
 
-/* Of a folder that has its final name there is none of these. */
+/* A folder that has its final name has none of these. */
 static const char *const temporary[] = {"scratch", "lock", "reserve"};
 
 static void remove_below(const char *folder, const char *const names[], size_t count) {
@@ -99,7 +99,7 @@ static void clear_up(const char *partial, const char *final) {
 }
 
 struct rescue {
-  void (*call)(void *data); /* NULL = nobody asked for one */
+  void (*call)(void *data); /* NULL = there is none */
   void *data;
 };
 
@@ -111,7 +111,7 @@ static _Noreturn void watch_over(const struct lb_rundir *dir, struct rescue resc
   signal(SIGINT, SIG_IGN);
   signal(SIGTERM, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
-  for (int fd = 0; fd < 3; fd++) close(fd); /* whoever reads the tool's output must not wait for us */
+  for (int fd = 0; fd < 3; fd++) close(fd); /* the reader of the tool's output must not wait for us */
   while (rescue.call && open("/dev/null", O_RDWR) < 2)
     continue; /* no file that it writes may get one of these numbers */
   wait_for_end(dir->alive, -1);
@@ -133,8 +133,8 @@ static int make_pipes(struct lb_rundir *dir) {
   return 0;
 }
 
-/* Of each pipe the tool keeps the end that its own death closes; the guardian closes its copy of these. The read end of
- * the first is what trials watch, too. */
+/* The tool keeps the end of each pipe that closes when it dies; the guardian closes its copies. Trials watch the read
+ * end of the first one, too. */
 static int start_guardian(struct lb_rundir *dir, struct rescue rescue) {
   pid_t pid = fork();
   if (pid == 0) {
@@ -195,8 +195,8 @@ static bool is_of_this_machine(int lock) {
   return length <= 0 || strcmp(said, own) == 0;
 }
 
-/* The lock of a partial folder, or -errno. It gets its name when it is held, so that nobody ever
- * finds it free. */
+/* The lock of a partial folder, or -errno. It gets its name when it is held, so that no other tool ever finds it free.
+ */
 static int make_lock(const char *partial) {
   char path[PATH_MAX], unnamed[PATH_MAX], name[HOST_NAME_MAX + 1];
   snprintf(path, sizeof path, "%s/lock", partial);
@@ -211,8 +211,8 @@ static int make_lock(const char *partial) {
   return r;
 }
 
-/* Clears up partial folders whose lock nobody holds: those of tools that were killed together with
- * their guardian. One that has no lock yet is just being made. */
+/* Clears up partial folders whose lock is free: those of tools that were killed together with their guardian. One that
+ * has no lock yet is just being made. */
 static void sweep(const char *parent) {
   char path[PATH_MAX], final[PATH_MAX];
   DIR *dir = opendir(parent);

@@ -36,8 +36,8 @@ int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label
 int lb_rundir_reopen(struct lb_rundir *dir, const char *path, struct lb_error *err);
 /* Removes the page and the figures of an earlier sitting: they are not those of the whole run. */
 void lb_rundir_forget_drawn(const struct lb_rundir *dir);
-/* Removes the files of a trial from the folder of a run, and its servers' logs if `logs_too`. Nobody may write them any
- * more. */
+/* Removes the files of a trial from the folder of a run, and its servers' logs if `logs_too`. No process may write them
+ * any more. */
 void lb_rundir_forget(const char *folder, const char *trial, bool logs_too);
 /* From now on the guardian calls `rescue` when the tool has died, in its own process and with the memory of this
  * moment, before it clears up. 0 or -errno. */

@@ -183,8 +183,8 @@ int lb_settings_check(const char *const *settings, size_t count, struct lb_error
   return 0;
 }
 
-/* In every scenario that has such a key, of which there has to be one. A value that one of them
- * refuses is refused: passed over, it would leave that scenario as it was, and nobody would know. */
+/* Sets a key in every scenario that has it; at least one must. A value that one of them refuses is refused. Passed
+ * over, it would leave that scenario as it was, and the user would not learn it. */
 static int apply(struct lb_scenario *scenarios, size_t scenario_count, const char *key, const char *value,
                  struct lb_error *err) {
   bool taken = false;

@@ -145,11 +145,11 @@ void lb_tally_control(const struct lb_tally *tally, struct lb_control *ret) {
 /* ---- The sum over the trials of a cell, and its verdict. Identity: trials = safe + violated + stuck +
  * delayed + undecided.
  *
- * A timeline asks the same question in each of its trials, so its answer is one only if all decided
- * trials give it: n of n violated is `violated`, n of n stuck is `stuck`. If they differ the cell is
- * `mixed`, also where some are stuck and the rest delayed: a race decided, and one that nobody has
- * named is a surprise. A load or a campaign looks for something rare, so there one violation is
- * enough for `violated`, without any one stuck trial for `stuck`, then one for `delayed`.
+ * A timeline asks the same question in each of its trials, so its answer is one only if all decided trials give it: n
+ * of n violated is `violated`, n of n stuck is `stuck`. If they differ the cell is `mixed`, also where some are stuck
+ * and the rest delayed: a race decided, which is a surprise unless the scenario names it. A load or a campaign looks
+ * for something rare, so there one violation is enough for `violated`, without any one stuck trial for `stuck`, then
+ * one for `delayed`.
  *
  * Undecided trials are no evidence, so the decided ones judge the cell, and it says how many they are.
  * A slow machine may cost trials, but a reason that leaves them undecided may also go with the outcome:
@@ -159,7 +159,7 @@ void lb_tally_control(const struct lb_tally *tally, struct lb_control *ret) {
  *  - `safe` is such a claim. With fewer decided trials the cell is undecided.
  *  - What was seen to go wrong counts whatever is undecided beside it: `violated`, `stuck` and `delayed` need one
  *    trial. But that a timeline goes wrong each time, as its scenario expects, is such a claim, too: with
- *    fewer decided trials nobody can say whether the cell is as expected.
+ *    fewer decided trials it is not known whether the cell is as expected.
  * The counters of undecided trials are in the sums all the same. ---- */
 
 /* As many trials that agree leave less than 10 % to the other outcome (95 % confidence), which is no
@@ -213,8 +213,7 @@ static int held_against(const struct lb_cell_sum *sum, enum lb_verdict wanted) {
   return is_timeline(sum) && !most_decided(sum) ? -1 : 1;
 }
 
-/* Without an expectation a lock is taken to be safe, so a violation that nobody
- * foresaw is one against expectation. */
+/* Without an expectation a lock counts as safe, so a violation is then against expectation. */
 int lb_cell_as_expected(const struct lb_cell_sum *sum) {
   const struct lb_expect *expect = sum->cell->expect;
   if (sum->verdict == LB_NA) return expect && expect->verdict == LB_NA ? 1 : -1;
@@ -236,8 +235,8 @@ bool lb_cell_is_better(const struct lb_cell_sum *sum) {
 
 bool lb_cell_is_open(const struct lb_cell_sum *sum) { return sum->trials > 0 && lb_cell_as_expected(sum) < 0; }
 
-/* Jobs are in the order of the plan, whatever the order in which they ended. */
-/* The jobs of a cell are neighbours, in the order of the cells. */
+/* Jobs are in the order of the plan, not in that in which they ended. The jobs of a cell are neighbours, in the order
+ * of the cells. */
 static size_t first_job(const struct lb_tally *tally, size_t cell) {
   size_t low = 0, high = tally->plan->job_count;
   while (low < high) {

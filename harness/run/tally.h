@@ -20,14 +20,14 @@ struct lb_job_result {
 
 struct lb_cell_sum {
   const struct lb_cell *cell;
-  /* By the rule at the head of tally.c; before the first trial that of the plan: LB_SKIPPED, LB_NA or
+  /* By the rule in tally.c; before the first trial that of the plan: LB_SKIPPED, LB_NA or
    * LB_VERDICT_NONE. */
   enum lb_verdict verdict;
-  /* Of the verdict: the reason of its first trial in the order of the plan that has one. */
+  /* The reason of the verdict: that of its first trial in the order of the plan that has one. */
   char why[400];
   int trials, safe, violated, stuck, delayed, undecided;
   int premises_observed; /* trials that observed all premises of the scenario */
-  /* Of all its trials, undecided ones included. */
+  /* Summed over all its trials, undecided ones included. */
   struct lb_counters sum;
 };
 
@@ -52,8 +52,7 @@ const char *lb_tally_why(const struct lb_tally *tally, size_t cell, enum lb_verd
 
 /* Adds one trial. The reason of the cell is left as it is. */
 void lb_cell_add(struct lb_cell_sum *sum, const struct lb_outcome *outcome);
-/* How many of its trials were decided. Where that is not all of them, whoever shows the verdict says it: "decided 15 of
- * 21". */
+/* How many of its trials were decided. If that is not all of them, it is shown with the verdict: "decided 15 of 21". */
 int lb_cell_decided(const struct lb_cell_sum *sum);
 /* 1 = as expected (or safe where nothing is expected), 0 = not, -1 = cannot be said (undecided, too few decided trials,
  * skipped, n/a where the scenario does not say so). */
@@ -104,7 +103,7 @@ struct lb_control {      /* [scenario] control = yes */
  * successor, lost updates once for each of their writes.) A trial that was judged violated counts
  * as one at least. */
 uint64_t lb_outcome_violations(const struct lb_outcome *outcome);
-/* Of the trials of cell number `cell`. Ends the process when memory is exhausted. */
+/* Over the trials of cell number `cell`. Ends the process when memory is exhausted. */
 void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate *ret);
 /* Whether the violations of a cell come from its faults: 1 = the interval of violations per hour lies
  * above that of the control, 0 = the two meet, -1 = nothing to compare: the cell has no violation, there
