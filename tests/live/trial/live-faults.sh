@@ -42,6 +42,10 @@ has() { # SCENARIO PATTERN [GUARD]: a line of the history of its trial
 }
 proved() { has "$1" "\"e\":\"proved\",\"what\":\"$2\",\"step\":[0-9]+[,}]"; }                  # SCENARIO STEP
 answers() { has "$1" "\"e\":\"reply\",\"what\":\"$2\",\"step\":[0-9]+,\"answer\":\"$3\"" "$4"; } # SCENARIO STEP ANSWER [GUARD]
+fenced_nobody() { # RUN SCENARIO.SYSTEM: the trial noted, after the failover, a server that goes on though another one was promoted
+  "$bin" check --export json "$dir/$1/histories/$2".none.* >"$dir/events" || return 2
+  awk '/"e":"failover"/ { over = 1 } over && /"e":"note".*the operator fenced nobody: the old primary postgres-1 still runs/ { found = 1 } END { exit !found }' "$dir/events"
+}
 own() { # NAME, with steps (and sections) on standard input: a scenario of this test
   printf '[scenario]\ntitle = t\nquestion = q\nrefuted = r\nmin_handoffs = 0\n[workload]\nclients = 2\nttl_ms = 2000\n' >"$dir/$1.ini"
   cat >>"$dir/$1.ini"
@@ -404,7 +408,8 @@ others() {
   run row pause-writer crash-holder clock-jump partition -b pg-row@pg -g none
   run lease clock-client -b pg-lease-client@pg -g none
   run node restart-node -b pg-lease@pg -g none
-  run split split-brain -b redis-token@sentinel,redlock@redis-x3 -g none
+  run split split-brain -b redis-token@sentinel,redlock@redis-x3,pg-row@pg-async -g none
+  run killed failover -b pg-row@pg-async -g none
 }
 silent() { run silent "$dir/more/silent.ini" -b redis-token@sentinel,pg-row@pg-async -g recheck; }
 alone() { run alone "$dir/more/restart-alone.ini" -b zk-sequential@zk-x3,etcd-lease@etcd-x3 -g none; }
@@ -475,6 +480,11 @@ comes_to violated clock-client pg-lease-client@pg
 comes_to n/a clock-client redis-token@redis
 comes_to violated split-brain redis-token@sentinel
 comes_to n/a split-brain redlock@redis-x3
+comes_to violated split-brain pg-row@pg-async
+check '  and names the old primary that the operator left running' fenced_nobody split split-brain.pg-row@pg-async
+check '  which a Sentinel that promotes does not do' not fenced_nobody split split-brain.redis-token@sentinel
+comes_to violated failover pg-row@pg-async
+check '  whose old primary is dead, so nobody was to be fenced' not fenced_nobody killed failover.pg-row@pg-async
 comes_to violated partition redis-token@redis
 comes_to safe partition redis-token@redis deadline
 comes_to stuck partition pg-row@pg
