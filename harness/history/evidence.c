@@ -170,15 +170,42 @@ static bool is_known_who_holds(const struct lb_history *h, size_t asks) {
   return false;
 }
 
+/* An answer, or a silence that is one. */
+static bool is_told(const struct lb_history *h, size_t asks) {
+  bool known = is_known_who_holds(h, asks) || is_known_whom_it_asks(h, asks);
+  return (known && was_sent(h, asks)) || is_answered(h, asks);
+}
+
 /* One such moment is enough. */
 bool lb_evidence_contested(const struct lb_history *h, bool *ret_asked) {
   *ret_asked = false;
   for (size_t asks = 0; asks < h->count; asks++) {
     if (h->events[asks].kind != LB_EV_ACQUIRE || !is_taken_by_another(h, asks)) continue;
     *ret_asked = true;
-    bool known = is_known_who_holds(h, asks) || is_known_whom_it_asks(h, asks);
-    if ((known && was_sent(h, asks)) || is_answered(h, asks)) return true;
+    if (is_told(h, asks)) return true;
   }
+  return false;
+}
+
+/* The event that ends this acquire; the number of events = it has no end. */
+static size_t end_of_asking(const struct lb_history *h, size_t asks) {
+  const struct lb_event *of = &h->events[asks];
+  for (size_t i = asks + 1; i < h->count; i++)
+    if (h->events[i].client == of->client && h->events[i].key == of->key &&
+        (h->events[i].kind == LB_EV_GRANTED || gave_up(&h->events[i])))
+      return i;
+  return h->count;
+}
+
+bool lb_evidence_answered_while(const struct lb_history *h, uint32_t fault, uint32_t end) {
+  size_t begins = 0, ends;
+  while (begins < h->count &&
+         (h->events[begins].kind != LB_EV_FAULT || lb_event_fact(h, &h->events[begins])->step != fault))
+    begins++;
+  if (begins == h->count) return true;
+  for (ends = begins; ends < h->count && lb_event_fact(h, &h->events[ends])->step < end; ends++) continue;
+  for (size_t asks = 0; asks < ends; asks++)
+    if (h->events[asks].kind == LB_EV_ACQUIRE && end_of_asking(h, asks) > begins && is_told(h, asks)) return true;
   return false;
 }
 

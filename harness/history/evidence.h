@@ -24,6 +24,10 @@ bool lb_evidence_observed(const struct lb_history *history, const char *role, bo
  * *ret_asked: some client asked, answered or not. Else a clean history says nothing of exclusion. */
 bool lb_evidence_contested(const struct lb_history *history, bool *ret_asked);
 
+/* True if a client was answered, as above, that asked between the fault of step `fault` and the first event of step
+ * `end` or a later one: for some of this time at least. True without such a fault. */
+bool lb_evidence_answered_while(const struct lb_history *history, uint32_t fault, uint32_t end);
+
 /* True if in a history without a fault an acquire gave up though the holder's lease had been over for half a ttl: so it
  * was not the holder that kept it out. *ret_client gave up, *ret_holder still held. */
 bool lb_evidence_kept_out_by_nobody(const struct lb_history *history, uint64_t ttl_ns, uint32_t *ret_client,

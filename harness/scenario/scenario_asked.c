@@ -62,3 +62,16 @@ const struct lb_step *lb_scenario_unasked(const struct lb_scenario *scenario) {
     if (concerns(scenario, i) && !is_asked(scenario, i)) return &scenario->steps[i];
   return NULL;
 }
+
+/* A restart says the same of a server that a step before has killed: what it lost lasts. */
+static bool restarts_or_moves_clock(const struct lb_step *step) {
+  return step->verb == LB_STEP_CLOCK_JUMP || step->verb == LB_STEP_CLOCK_RATE || step->verb == LB_STEP_RESTART;
+}
+
+size_t lb_scenario_next_asked(const struct lb_scenario *scenario, size_t from, size_t *ret_end) {
+  while (from < scenario->step_count &&
+         !(restarts_or_moves_clock(&scenario->steps[from]) && concerns(scenario, from) && is_asked(scenario, from)))
+    from++;
+  if (from < scenario->step_count) *ret_end = end_of(scenario, from);
+  return from;
+}

@@ -327,6 +327,8 @@ static void decide_safe(const struct lb_stage *s, const struct lb_judgement *fou
                  : "no client asked while another one held the lock or might have held it");
   else if (!held_twice && !lb_premises_of_safe(scenario, &s->history, &doubt))
     decide(out, LB_UNDECIDED, "%s", doubt.text);
+  else if (is_timeline && !held_twice && !lb_premises_answered(scenario, &s->history, &doubt))
+    decide(out, LB_UNDECIDED, "%s", doubt.text);
   else if (is_timeline && !held_twice && s->plan->guard == LB_GUARD_NONE && ends_with_its_lease(s) &&
            lb_evidence_kept_out_by_nobody(&s->history, ttl_ns, &out_client, &holder))
     decide(out, LB_UNDECIDED, "%s gave up long after the lease of %s was over, so it was not %s that kept it out",
@@ -353,8 +355,8 @@ static void decide_safe(const struct lb_stage *s, const struct lb_judgement *fou
  *             Delayed: a client was granted after that. Stuck: none was, though every lease and session without
  *             renewal had ended. Undecided: there was no time to see that (lb_evidence_closing())
  *  undecided  nothing was put to the test: no grant (at all, or while it was measured); fewer hand-offs than the
- *             scenario asks for; in a timeline no client that asked while another one held and was answered; a
- *             contender that no holder kept out; where no two held at once, not what the scenario asks of a safe
+ *             scenario asks for; in a timeline no client that asked while another one held and was answered, or none
+ *             while a clock was wrong or since a restart; a contender that no holder kept out; where no two held at once, not what the scenario asks of a safe
  *             trial; or the guard was not tested (premises.c). Or the machine stalled
  *  safe */
 static void decide_trial(const struct lb_stage *s, const struct lb_judgement *found, struct lb_outcome *out) {

@@ -149,6 +149,18 @@ bool lb_premises_of_safe(const struct lb_scenario *scenario, const struct lb_his
   return true;
 }
 
+bool lb_premises_answered(const struct lb_scenario *scenario, const struct lb_history *history, struct lb_error *why) {
+  size_t end;
+  for (size_t i = 0; (i = lb_scenario_next_asked(scenario, i, &end)) < scenario->step_count; i++) {
+    const struct lb_step *steps = scenario->steps;
+    uint32_t until = end < scenario->step_count ? (uint32_t)steps[end].number : UINT32_MAX;
+    if (lb_evidence_answered_while(history, (uint32_t)steps[i].number, until)) continue;
+    lb_refuse(why, "nobody who asked while \"%s\" lasted was answered", steps[i].text);
+    return false;
+  }
+  return true;
+}
+
 /* ---- the guard ---- */
 
 /* When the guard of a trial without damage was tested. The last column is of timelines; overtaken, stopped, refused and

@@ -86,6 +86,19 @@ step = client 2 read
 step = client 2 write
 step = client 2 release within 1s
 E
+# Who asks while the clock is wrong is not answered; before and after it all is well.
+own clock-unanswered <<'E'
+[timeline]
+step = client 1 acquire within 3s
+step = client 2 acquire within 200ms
+step = clock primary +5ms
+step = cut client 2 from all
+step = client 2 acquire within 300ms
+step = heal
+step = clock primary -5ms
+step = client 1 release within 1s
+step = client 2 acquire within 2s
+E
 own never-passed <<'E'
 [timeline]
 step = stop client 1 at before-release
@@ -521,6 +534,7 @@ proved crash 'crash client 1 at after-check'
 answers crash 'client 2 acquire within 200ms' refused
 check '  the client died' grep -q '"c":"client-1".*"e":"crash"' "$dir/events"
 check '  and did not read' sh -c '! grep -q "\"c\":\"client-1\".*\"e\":\"read\"" "$1"' - "$dir/events"
+because clock-unanswered 'nobody who asked while "clock primary +5ms" lasted was answered'
 because never-passed 'stop client 1 at before-release: it never passed that point'
 comes_to violated fast-server redis-token@redis
 comes_to violated slow-client redis-token@redis deadline

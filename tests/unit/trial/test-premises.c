@@ -20,7 +20,8 @@
 #define HELD_AGAIN "{\"t\":5,\"c\":\"client-1\",\"e\":\"holds\",\"step\":5,\"present\":true}\n"
 
 static struct lb_error why;
-static bool of_safe; /* ask for what a safe trial has to show */
+typedef bool question(const struct lb_scenario *scenario, const struct lb_history *history, struct lb_error *why);
+static question *asks = lb_premises_observed;
 
 static bool observed(const char *scenario_text, const char *history_text) {
   struct lb_scenario scenario;
@@ -31,7 +32,7 @@ static bool observed(const char *scenario_text, const char *history_text) {
   if (lb_scenario_parse("f.ini", scenario_text, strlen(scenario_text), &scenario, &err) < 0) fail_msg("%s", err.text);
   if (parse_lines("FILE", text, &history, &err) < 0) fail_msg("%s", err.text);
   why.text[0] = '\0';
-  bool r = of_safe ? lb_premises_of_safe(&scenario, &history, &why) : lb_premises_observed(&scenario, &history, &why);
+  bool r = asks(&scenario, &history, &why);
   lb_scenario_clear(&scenario);
   lb_history_clear(&history);
   return r;
@@ -170,7 +171,7 @@ TEST(only_its_own_connection_speaks_for_a_client) {
 TEST(what_a_safe_trial_has_to_show_is_asked_of_it_alone) {
   static const char missing[] = "a safe trial would have to show \"client 1 holds\", and no step observed it";
   OBSERVED("safe = client 1 holds\n", HELD_NO_MORE);
-  of_safe = true;
+  asks = lb_premises_of_safe;
   OBSERVED("safe = client 1 holds\n", HELD HELD_NO_MORE);
   OBSERVED("safe = client 1 does not hold\n", HELD HELD_NO_MORE);
   OBSERVED("premise = client 1 holds\n", HELD_NO_MORE);
@@ -178,7 +179,31 @@ TEST(what_a_safe_trial_has_to_show_is_asked_of_it_alone) {
   assert_string_equal(why.text, missing);
   assert_false(observed(FILE_OF("safe = client 1 does not hold\nsafe = client 1 holds\n"), HELD_NO_MORE));
   assert_string_equal(why.text, missing);
-  of_safe = false;
+  asks = lb_premises_observed;
+}
+
+#define LASTS(fault, end)                                                                                              \
+  "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 2\n[timeline]\n"                            \
+  "step = client 1 acquire within 1s\nstep = " fault "\nstep = client 2 acquire within 1s\nstep = " end                \
+  "\nstep = client 2 acquire within 1s\n[expect]\n* = safe\n"
+#define FAULT(step) "{\"t\":9,\"e\":\"fault\",\"what\":\"w\",\"step\":" #step "}\n"
+#define ANSWER(what) "{\"t\":9,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"" what "\"}\n"
+#define UNTIL_MINUTE LASTS("clock primary +1m", "clock primary -1m")
+
+TEST(somebody_is_answered_while_a_clock_is_wrong_or_after_a_restart) {
+  asks = lb_premises_answered;
+  assert_true(observed(UNTIL_MINUTE, FAULT(2) ANSWER("acquire") ANSWER("busy") FAULT(4)));
+  assert_true(observed(UNTIL_MINUTE, FAULT(2) ANSWER("acquire") ANSWER("granted") FAULT(4)));
+  assert_true(observed(UNTIL_MINUTE, ANSWER("acquire") FAULT(2) FAULT(4) ANSWER("busy"))); /* it waited all the while */
+  assert_true(observed(UNTIL_MINUTE, ANSWER("acquire") ANSWER("unknown")));                /* the fault never came */
+  assert_false(observed(UNTIL_MINUTE, FAULT(2) ANSWER("acquire") ANSWER("unknown") FAULT(4)));
+  assert_string_equal(why.text, "nobody who asked while \"clock primary +1m\" lasted was answered");
+  assert_false(observed(UNTIL_MINUTE, FAULT(2) FAULT(4) ANSWER("acquire") ANSWER("busy")));
+  assert_false(observed(UNTIL_MINUTE, ANSWER("acquire") ANSWER("busy") FAULT(2) FAULT(4)));
+  assert_false(observed(LASTS("restart primary", "wait 1s"), ANSWER("acquire") ANSWER("busy") FAULT(2)));
+  assert_true(observed(LASTS("restart primary", "wait 1s"), FAULT(2) ANSWER("acquire") ANSWER("busy")));
+  assert_true(observed(LASTS("pause primary", "resume primary"), FAULT(2))); /* of other faults nothing is asked */
+  asks = lb_premises_observed;
 }
 
 STATES(the_first_that_is_missing_is_named, NOT("premise = client 1 holds\npremise = key present on current primary\n",
