@@ -93,7 +93,7 @@ static const struct lb_term vocabulary[] = {
     {"capped", SCENARIO, "no|yes", "whether renewals end after a while"},
     {"prolongs", SCENARIO, "majority|any", "how many of several servers have to take an extension before it counts"},
     {"reached", SCENARIO, "all|majority",
-     "how many servers a client reached when it was granted the lock: all of them, or a bare majority"},
+     "how many servers a client's request had come to before the fault: all of them, or a bare majority"},
     {"heard", SCENARIO, "yes|perhaps|no",
      "whether the steps leave the other servers time to hear of a grant before the fault"},
     {"jump", SCENARIO, "lease|rest|less",

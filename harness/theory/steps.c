@@ -17,6 +17,10 @@ static bool is_slow(const struct lb_step *step) { return step->verb == LB_STEP_S
 
 static bool between_servers(const struct lb_step *step) { return is_server(step->a) && is_server(step->b); }
 
+static bool takes_server(const struct lb_step *step) {
+  return lb_step_hits_server(step) && !is_slow(step) && (!is_cut(step) || between_servers(step));
+}
+
 /* ---- whom a client reached --------------------------------------------------------------------------------------- */
 
 static int count_of(struct lb_role role, int members) {
@@ -31,23 +35,34 @@ static int count_of(struct lb_role role, int members) {
   }
 }
 
-/* How many servers this step takes from the client that asks next: by a cut, or because they are dead. */
-static int taken_by(const struct lb_step *step, struct lb_role client, int members) {
+/* How many servers this step takes from the client that asks next: by a cut, because they are dead, or because its
+ * request is still on its way to them so long after. */
+static int taken_by(const struct lb_step *step, struct lb_role client, int64_t waited_ms, int members) {
   bool dead = step->verb == LB_STEP_KILL || step->verb == LB_STEP_POWER_OFF || step->verb == LB_STEP_SHUT_DOWN;
   if (dead) return count_of(step->a, members);
-  if (!is_cut(step)) return 0;
+  bool late = is_slow(step) && step->within_ms > waited_ms && !is_server(step->a);
+  if (!is_cut(step) && !late) return 0;
   if (lb_role_equal(step->a, client) || step->a.kind == LB_ROLE_CLIENTS) return count_of(step->b, members);
   if (lb_role_equal(step->b, client) || step->b.kind == LB_ROLE_CLIENTS) return count_of(step->a, members);
   return 0;
 }
 
+/* How long a request has to arrive, before the next fault of a server. */
+static int64_t waited_after(const struct lb_scenario *scenario, size_t ask) {
+  int64_t waited_ms = 0;
+  for (size_t i = ask + 1; i < scenario->step_count && !takes_server(&scenario->steps[i]); i++)
+    if (scenario->steps[i].verb == LB_STEP_WAIT) waited_ms += scenario->steps[i].within_ms;
+  return waited_ms;
+}
+
 static int taken_before(const struct lb_scenario *scenario, size_t ask, int members) {
   const struct lb_step *steps = scenario->steps;
+  int64_t waited_ms = waited_after(scenario, ask);
   int taken = 0;
   for (size_t i = 0; i < ask; i++) {
     bool undone = false;
     for (size_t k = i + 1; k < ask && !undone; k++) undone = lb_step_undoes(&steps[k], &steps[i]);
-    if (!undone) taken += taken_by(&steps[i], steps[ask].a, members);
+    if (!undone) taken += taken_by(&steps[i], steps[ask].a, waited_ms, members);
   }
   return taken;
 }
@@ -60,10 +75,6 @@ static bool reaches_all(const struct lb_scenario *scenario, int members) {
 }
 
 /* ---- who had heard of the grant ---------------------------------------------------------------------------------- */
-
-static bool takes_server(const struct lb_step *step) {
-  return lb_step_hits_server(step) && !is_slow(step) && (!is_cut(step) || between_servers(step));
-}
 
 /* Whether the other servers hear of the last request before a fault that takes a server or its links. A dying server's
  * packets still arrive, even late; a cut drops them. */

@@ -29,6 +29,7 @@ static void expect_fact(const char *topology, const char *steps, const char *fac
 
 #define CUT "step = cut client 1 from minority\n"
 #define ASK "step = client 1 acquire within 5s\n"
+#define LATE "step = slow client 1 to minority 800ms\n"
 #define SLOW "step = slow primary to replicas 800ms\n"
 
 TEST(how_many_servers_a_client_reached) {
@@ -44,6 +45,11 @@ TEST(how_many_servers_a_client_reached) {
   expect_fact("redis-x5", "step = kill node 4, kill node 5\n" ASK, "reached", "majority");
   expect_fact("redis-x3", "step = cut client 1 from node 3\n" ASK, "reached", "majority");
   expect_fact("redis", CUT ASK, "reached", "all");
+  expect_fact("redis-x5", LATE ASK "step = kill primary\n", "reached", "majority"); /* on its way to two */
+  expect_fact("redis-x5", LATE ASK "step = wait 900ms, kill primary\n", "reached", "all");
+  expect_fact("redis-x5", LATE ASK "step = wait 500ms, kill primary\n", "reached", "majority");
+  expect_fact("redis-x5", "step = slow minority to client 1 800ms\n" ASK "step = kill primary\n", "reached",
+              "all"); /* their votes are late, not its request */
 }
 
 TEST(who_had_heard_of_the_grant) {
