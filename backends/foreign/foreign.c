@@ -17,7 +17,7 @@
 #include "backends/postgres/pg.h"
 #include "backends/redis/redis_record.h"
 #include "backends/registry.h"
-#include "backends/zookeeper/zk_run.h"
+#include "backends/zookeeper/zk_record.h"
 
 /* ---- a session: all that return an int say -EPROTO once the adapter has said or done what no adapter may; the text
  * stands in env->err, and every later call says the same ---- */

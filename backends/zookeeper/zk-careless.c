@@ -79,6 +79,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "zk_name.h"
+#include "zk_record.h"
 #include "zk_run.h"
 
 /* What `data` points to. */

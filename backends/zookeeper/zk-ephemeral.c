@@ -75,6 +75,8 @@
 #include <string.h>
 
 #include "zk_life.h"
+#include "zk_name.h"
+#include "zk_record.h"
 #include "zk_run.h"
 
 struct lb_session {

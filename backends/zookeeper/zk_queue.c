@@ -4,6 +4,9 @@
  */
 #include "zk_queue.h"
 
+#include "zk_name.h"
+#include "zk_record.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -39,37 +39,4 @@ int zk_run_hook_teardown(struct lb_session *s, lb_ns deadline);
 int zk_run_hook_server(struct lb_session *s);
 uint64_t zk_run_hook_session_id(struct lb_session *s, const struct lb_grant *grant);
 
-/* ---- names -------------------------------------------------------------------------------------------------
- *
- * An attempt has a GUID, which begins with the id of its session. So it is never taken for one of an earlier session,
- * whose node the servers may not have removed yet (CURATOR-604 is that mistake). A sequential node is called
- * <who>-lock-<number>. The servers number the children of a folder in one order for everybody, so the number alone
- * counts, whatever stands before it. */
-
-#define ZK_LOCK_MARK "-lock-"      /* stands between who and the number */
-#define ZK_READ_MARK "-read-lock-" /* of a node whose client wants to read */
-enum { ZK_GUID_SIZE = 33 };
-
-/* The folder of a key's queue, below the folder of the run: short enough for the longest name in it. 0, or
- * -ENAMETOOLONG with a text. */
-int zk_name_queue(struct lb_env *env, const char *root, const char *key, char ret_dir[ZK_PATH_MAX]);
-/* A new GUID, of the session that there is now. */
-void zk_guid(struct lb_env *env, struct zk_session *zk, char ret_guid[ZK_GUID_SIZE]);
-/* Whether what begins with a GUID is of the session that there is now, and that is not known to be over. */
-bool zk_guid_is_alive(struct zk_session *zk, const char *guid);
-
-/* Where the node `own` (its last part) stands in an answered list. False: it is not there. *ret_ahead: the one just
- * before it that it has to wait for, NULL = none. Nobody who reads waits for others who do. Valid as long as the list. */
-bool zk_find_place(const struct zk_call *children, const char *own, const char **ret_ahead);
-
-/* ---- one server ------------------------------------------------------------------------------------------- */
-
-/* For the hook inspect: whether one server shows this node, over a session of its own, because only a server that takes
- * one shows its tree. Without a quorum it takes none, unless it runs with readonlymode.enabled. *ret_children (may be
- * NULL): how many nodes are below it, if it is there. 1, 0, -errno. */
-int zk_inspect(const struct zk_run *run, size_t endpoint, const char *path, lb_ns deadline, int *ret_children);
-/* For the hook break_lock: deletes that node, or with `queue` the first of those below it, over a session of its own to
- * one server. 1, 0, -errno. */
-int zk_break(const struct zk_run *run, size_t endpoint, const char *path, bool queue, lb_ns deadline);
-
 #endif
