@@ -29,13 +29,13 @@
  * Holding     A session of etcd's client keeps its lease up from its begin to its end, and tells when it is over. So
  *             this lock is renewed (LB_TRAIT_RENEWED) by whoever runs it, and one that is told that its lease or its
  *             key is gone holds no more.
- * Unknown     What becomes of a request without an answer: etcd_hooks.h.
+ * Unknown     What becomes of a request without an answer: etcd_session.h.
  * Source      etcd's clientv3/concurrency, Mutex. It waits for the key before its own as well; that of 3.4 does not
  *             look for its own one after the wait, that of 3.5 on does. Its Session has one lease for all locks of a
  *             client, so that two of them share a key, and Unlock deletes by name; here each attempt has a lease for
  *             itself, and deletes what it has made.
  */
-#include "etcd_hooks.h"
+#include "etcd_session.h"
 
 struct lb_session {
   struct etcd_session etcd;
@@ -48,15 +48,15 @@ static int advance(struct lb_session *s, const struct lb_lock *lock, struct lb_g
   struct etcd_session *etcd = &s->etcd;
   int result;
   if (!grant->asked_at) grant->asked_at = lb_now(etcd->env);
-  if (!grant->token_len && (result = etcd_begin(etcd, lock, grant, deadline)) != LB_OK) return result;
-  if ((result = etcd_keep(etcd, lock, grant, deadline)) != LB_OK) return result;
-  if (!etcd_revision(grant)) {
+  if (!grant->token_len && (result = etcd_session_begin(etcd, lock, grant, deadline)) != LB_OK) return result;
+  if ((result = etcd_session_keep(etcd, lock, grant, deadline)) != LB_OK) return result;
+  if (!etcd_session_revision(grant)) {
     lb_point(etcd->env, "before-create");
-    result = etcd_join(etcd, lock, grant, deadline);
+    result = etcd_session_join(etcd, lock, grant, deadline);
     lb_point(etcd->env, "after-create");
     if (result != LB_OK) return result;
   }
-  return etcd_look(etcd, lock, grant, deadline);
+  return etcd_session_look(etcd, lock, grant, deadline);
 }
 
 static int etcd_lease_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
@@ -65,7 +65,7 @@ static int etcd_lease_try_acquire(struct lb_session *s, const struct lb_lock *lo
   do result = advance(s, lock, grant, deadline);
   while (result == ETCD_AGAIN || (result == LB_OK && lb_now(s->etcd.env) >= grant->valid_until));
   if (result == LB_OK) {
-    grant->fence = etcd_revision(grant);
+    grant->fence = etcd_session_revision(grant);
     lb_confirm(&s->etcd.confirmed, grant, s->etcd.losses + etcd_losses(s->etcd.link, false));
   }
   return grant->token_len && (result < 0 || result == LB_TIMEOUT) ? LB_UNKNOWN : result;
@@ -73,7 +73,7 @@ static int etcd_lease_try_acquire(struct lb_session *s, const struct lb_lock *lo
 
 static int etcd_lease_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)grant;
-  return etcd_await_turn(&s->etcd, lock, deadline);
+  return etcd_session_await_turn(&s->etcd, lock, deadline);
 }
 
 /* ---- a grant we have, or may have ----------------------------------------------------------------------- */
@@ -81,12 +81,12 @@ static int etcd_lease_wait(struct lb_session *s, const struct lb_lock *lock, str
 static int etcd_lease_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
                               lb_ns deadline) {
   lb_point(s->etcd.env, "before-release");
-  return etcd_leave(&s->etcd, lock, grant, deadline);
+  return etcd_session_leave(&s->etcd, lock, grant, deadline);
 }
 
 static int etcd_lease_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant,
                             lb_ns deadline) {
-  return grant->fence ? etcd_confirm(&s->etcd, lock, grant, deadline) : LB_LOST;
+  return grant->fence ? etcd_session_confirm(&s->etcd, lock, grant, deadline) : LB_LOST;
 }
 
 /* One that stands in the queue but is not the first is taken out: the answer must be final. */
@@ -95,7 +95,7 @@ static int etcd_lease_resolve(struct lb_session *s, const struct lb_lock *lock, 
   if (!grant->token_len) return LB_BUSY;
   int result = etcd_lease_try_acquire(s, lock, grant, deadline);
   if (result != LB_BUSY) return result;
-  result = etcd_leave(&s->etcd, lock, grant, deadline);
+  result = etcd_session_leave(&s->etcd, lock, grant, deadline);
   return result == LB_OK ? LB_BUSY : result;
 }
 

@@ -31,7 +31,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "etcd_hooks.h"
+#include "etcd_session.h"
 
 enum { LOOK_MS = 5 }; /* for an answer, before the queue is looked at */
 
@@ -45,16 +45,16 @@ struct lb_session {
 /* The token is the lease; a '+' behind it says that the lock was granted. */
 static bool is_held(const struct lb_grant *grant) { return strchr(grant->token, '+') != NULL; }
 static bool is_calling(const struct lb_session *s, const struct lb_grant *grant) {
-  return etcd_is_asking(s->etcd.ear) && s->called == etcd_lease(grant);
+  return etcd_is_asking(s->etcd.ear) && s->called == etcd_session_lease(grant);
 }
 
 static int call(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   char lease[24];
-  int result = etcd_begin(&s->etcd, lock, grant, deadline);
-  if (result == LB_OK) result = etcd_lend_ear(&s->etcd, deadline);
-  if (result != LB_OK) return etcd_forget(grant), result;
+  int result = etcd_session_begin(&s->etcd, lock, grant, deadline);
+  if (result == LB_OK) result = etcd_session_lend_ear(&s->etcd, deadline);
+  if (result != LB_OK) return etcd_session_forget(grant), result;
   lb_point(s->etcd.env, "before-lock");
-  s->called = etcd_lease(grant);
+  s->called = etcd_session_lease(grant);
   snprintf(lease, sizeof lease, "%" PRIu64, s->called);
   return etcd_send(s->etcd.ear, "/v3/lock/lock", json_pack("{s:o,s:s}", "name", etcd_text(lock->key), "lease", lease));
 }
@@ -69,8 +69,8 @@ static int granted(struct lb_session *s, struct lb_grant *grant) {
 /* Whether an older key is seen. LB_OK: not, or the own one is not made yet. */
 static int look(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   struct lb_grant seen = *grant;
-  int result = etcd_find(&s->etcd, lock, &seen, deadline);
-  if (result == LB_OK) result = etcd_look(&s->etcd, lock, &seen, deadline);
+  int result = etcd_session_find(&s->etcd, lock, &seen, deadline);
+  if (result == LB_OK) result = etcd_session_look(&s->etcd, lock, &seen, deadline);
   return result == ETCD_AGAIN ? LB_OK : result;
 }
 
@@ -78,9 +78,9 @@ static int etcd_v3lock_try_acquire(struct lb_session *s, const struct lb_lock *l
                                    lb_ns deadline) {
   struct lb_env *env = s->etcd.env;
   json_t *said;
-  int result = is_held(grant) ? etcd_confirm(&s->etcd, lock, grant, deadline) : LB_BUSY;
+  int result = is_held(grant) ? etcd_session_confirm(&s->etcd, lock, grant, deadline) : LB_BUSY;
   if (result != LB_BUSY && result != LB_LOST) return result;
-  if (result == LB_LOST) etcd_forget(grant);
+  if (result == LB_LOST) etcd_session_forget(grant);
   if (!grant->asked_at) grant->asked_at = lb_now(env);
   if (!grant->token_len && (result = call(s, lock, grant, deadline)) != LB_OK) return result;
   for (result = LB_OK; result == LB_OK;) {
@@ -95,7 +95,7 @@ static int etcd_v3lock_try_acquire(struct lb_session *s, const struct lb_lock *l
   lb_point(env, "after-lock");
   json_decref(said);
   if (result == LB_OK) return granted(s, grant);
-  if (result == -ENOENT) etcd_forget(grant); /* no such lease, so nothing hangs on it */
+  if (result == -ENOENT) etcd_session_forget(grant); /* no such lease, so nothing hangs on it */
   return grant->token_len ? LB_UNKNOWN : result;
 }
 
@@ -105,7 +105,7 @@ static int etcd_v3lock_wait(struct lb_session *s, const struct lb_lock *lock, st
   int result = is_calling(s, grant) ? etcd_await(s->etcd.ear, third < deadline ? third : deadline) : LB_OK;
   if (result != LB_BUSY) return result;
   if (lb_now(s->etcd.env) >= deadline) return LB_TIMEOUT;
-  result = etcd_keep(&s->etcd, lock, grant, deadline);
+  result = etcd_session_keep(&s->etcd, lock, grant, deadline);
   return result == LB_UNKNOWN ? LB_TIMEOUT : result < 0 ? result : LB_OK;
 }
 
@@ -119,12 +119,12 @@ static int etcd_v3lock_release(struct lb_session *s, const struct lb_lock *lock,
   lb_point(s->etcd.env, "before-release");
   if (is_calling(s, grant)) etcd_give_up(s->etcd.ear);
   if (!grant->token_len) return LB_OK;
-  etcd_key(lock, grant, key);
+  etcd_session_key(lock, grant, key);
   json_t *body = json_pack("{s:o}", "key", etcd_text(key));
-  int result = is_held(grant) ? etcd_ask(&s->etcd, "/v3/lock/unlock", body, deadline, &said, NULL) : LB_OK;
+  int result = is_held(grant) ? etcd_session_ask(&s->etcd, "/v3/lock/unlock", body, deadline, &said, NULL) : LB_OK;
   json_decref(body);
   json_decref(said);
-  if (result == LB_OK) result = etcd_revoke(&s->etcd, grant, deadline);
+  if (result == LB_OK) result = etcd_session_revoke(&s->etcd, grant, deadline);
   bool knows = is_held(grant) && grant->valid_until;
   if (result == LB_UNKNOWN || result == LB_TIMEOUT) grant->valid_until = 0;
   if (result == LB_TIMEOUT) return LB_UNKNOWN;
@@ -133,7 +133,7 @@ static int etcd_v3lock_release(struct lb_session *s, const struct lb_lock *lock,
 
 static int etcd_v3lock_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant,
                              lb_ns deadline) {
-  return is_held(grant) ? etcd_confirm(&s->etcd, lock, grant, deadline) : LB_LOST;
+  return is_held(grant) ? etcd_session_confirm(&s->etcd, lock, grant, deadline) : LB_LOST;
 }
 
 static int etcd_v3lock_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,

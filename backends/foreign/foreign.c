@@ -408,7 +408,7 @@ static int look(const struct asked *a, const char *record) {
   if (strcmp(at->service, "zookeeper") != 0)
     return lb_fail(a->env, -EOPNOTSUPP, "nobody knows what a %s has of a foreign lock", at->service);
   const struct zk_run run = zk_run_of(a);
-  int r = zk_inspect(&run, a->endpoint, record, a->deadline, &children);
+  int r = zk_record_inspect(&run, a->endpoint, record, a->deadline, &children);
   return r > 0 ? children > 0 : r;
 }
 
@@ -441,7 +441,7 @@ static int break_record(const struct asked *a, const char *record) {
   const struct zk_run run = zk_run_of(a);
   if (strcmp(service, "redis") == 0) return redis_record_break(a->env, target, a->endpoint, record, a->deadline);
   if (strcmp(service, "etcd") == 0) return etcd_break(a->env, target, a->endpoint, beginning_with(record), a->deadline);
-  if (strcmp(service, "zookeeper") == 0) return zk_break(&run, a->endpoint, record, true, a->deadline);
+  if (strcmp(service, "zookeeper") == 0) return zk_record_break(&run, a->endpoint, record, true, a->deadline);
   return lb_fail(a->env, -EOPNOTSUPP, "a %s has no record of a foreign lock that could be removed", service);
 }
 

@@ -110,7 +110,7 @@ static int dir_of(struct lb_session *s, const char *key, char dir[ZK_PATH_MAX]) 
 
 static void name_attempt(struct lb_session *s, const char *dir, struct lb_grant *grant) {
   char guid[ZK_GUID_SIZE];
-  zk_guid(s->run.env, s->run.zk, guid);
+  zk_name_guid(s->run.env, s->run.zk, guid);
   grant->token_len = (size_t)snprintf(grant->token, sizeof grant->token, "%s/%.32s" ZK_LOCK_MARK, dir,
                                       s->kind->by_client ? s->run.client : guid);
 }
@@ -171,7 +171,7 @@ static int look(struct lb_session *s, const char *dir, struct lb_grant *grant, l
   const char *ahead = NULL;
   struct zk_call *children = zk_children(s->run.zk, dir);
   int rc = zk_wait(s->run.zk, children, deadline), result = AGAIN;
-  bool there = rc == ZOK && zk_find_place(children, strrchr(grant->token, '/') + 1, &ahead);
+  bool there = rc == ZOK && zk_name_place(children, strrchr(grant->token, '/') + 1, &ahead);
   s->ahead[0] = '\0';
   if (ahead) snprintf(s->ahead, sizeof s->ahead, "%s/%s", dir, ahead);
   if (there) result = ahead ? LB_BUSY : LB_OK;
@@ -279,14 +279,14 @@ static int recipe_open(struct lb_session *s, const struct lb_config *config, lb_
 static int recipe_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   char dir[ZK_PATH_MAX];
   int children = 0, result = dir_of(s, lock->key, dir);
-  if (!result) result = zk_inspect(&s->run, endpoint, dir, deadline, &children);
+  if (!result) result = zk_record_inspect(&s->run, endpoint, dir, deadline, &children);
   return result < 0 ? result : children > 0;
 }
 
 static int recipe_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   char dir[ZK_PATH_MAX];
   int result = dir_of(s, lock->key, dir);
-  return result ? result : zk_break(&s->run, endpoint, dir, true, deadline);
+  return result ? result : zk_record_break(&s->run, endpoint, dir, true, deadline);
 }
 
 static const struct lb_proofs proofs = {ZK_RUN_PROOFS, .inspect = recipe_inspect};

@@ -95,7 +95,7 @@ static const char *const points[] = {"after-create", "before-release", NULL};
 
 /* False: the attempt died with an earlier session. One with a persistent node does not. */
 static bool is_alive(const struct lb_session *s, const struct lb_grant *grant) {
-  return !s->ephemeral || zk_guid_is_alive(s->run.zk, grant->token);
+  return !s->ephemeral || zk_name_is_alive(s->run.zk, grant->token);
 }
 
 static void forget(struct lb_grant *grant) { *grant = (struct lb_grant){.asked_at = grant->asked_at}; }
@@ -180,7 +180,7 @@ static int refused(struct lb_session *s, struct lb_grant *grant, int rc, lb_ns d
 }
 
 static int create(struct lb_session *s, const char *path, struct lb_grant *grant, uint64_t losses, lb_ns deadline) {
-  zk_guid(s->run.env, s->run.zk, grant->token);
+  zk_name_guid(s->run.env, s->run.zk, grant->token);
   grant->token_len = strlen(grant->token);
   struct zk_mark mark = zk_life_mark(&s->life);
   struct zk_call *create = zk_create(s->run.zk, path, grant->token, s->ephemeral ? ZOO_EPHEMERAL : ZOO_PERSISTENT);
@@ -308,13 +308,13 @@ static int node_open(struct lb_session *s, const struct lb_config *config, lb_ns
 static int node_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   char path[ZK_PATH_MAX];
   int result = path_of(s, lock->key, path);
-  return result ? result : zk_inspect(&s->run, endpoint, path, deadline, NULL);
+  return result ? result : zk_record_inspect(&s->run, endpoint, path, deadline, NULL);
 }
 
 static int node_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   char path[ZK_PATH_MAX];
   int result = path_of(s, lock->key, path);
-  return result ? result : zk_break(&s->run, endpoint, path, false, deadline);
+  return result ? result : zk_record_break(&s->run, endpoint, path, false, deadline);
 }
 
 static const struct lb_proofs proofs = {ZK_RUN_PROOFS, .inspect = node_inspect};

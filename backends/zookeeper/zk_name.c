@@ -17,13 +17,13 @@ int zk_name_queue(struct lb_env *env, const char *root, const char *key, char di
              : lb_fail(env, -ENAMETOOLONG, "a key of %zu characters does not fit into a node's name", strlen(key));
 }
 
-void zk_guid(struct lb_env *env, struct zk_session *zk, char guid[ZK_GUID_SIZE]) {
+void zk_name_guid(struct lb_env *env, struct zk_session *zk, char guid[ZK_GUID_SIZE]) {
   uint64_t random;
   lb_random(env, &random, sizeof random);
   snprintf(guid, ZK_GUID_SIZE, "%016" PRIx64 "%016" PRIx64, (uint64_t)zk_id(zk), random);
 }
 
-bool zk_guid_is_alive(struct zk_session *zk, const char *guid) {
+bool zk_name_is_alive(struct zk_session *zk, const char *guid) {
   char id[17];
   snprintf(id, sizeof id, "%016" PRIx64, (uint64_t)zk_id(zk));
   return !zk_expired(zk) && strncmp(guid, id, sizeof id - 1) == 0;
@@ -42,7 +42,7 @@ static bool is_before(int32_t a, int32_t b) { return (int32_t)((uint32_t)a - (ui
 
 static bool reads(const char *name) { return strstr(name, ZK_READ_MARK); }
 
-bool zk_find_place(const struct zk_call *children, const char *own, const char **ret_ahead) {
+bool zk_name_place(const struct zk_call *children, const char *own, const char **ret_ahead) {
   const char *child = children->names;
   int32_t own_number = 0, ahead_number = 0, number;
   bool found = false;

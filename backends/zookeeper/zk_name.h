@@ -20,12 +20,12 @@ enum { ZK_GUID_SIZE = 33 };
  * -ENAMETOOLONG with a text. */
 int zk_name_queue(struct lb_env *env, const char *root, const char *key, char ret_dir[ZK_PATH_MAX]);
 /* A new GUID, of the session that there is now. */
-void zk_guid(struct lb_env *env, struct zk_session *zk, char ret_guid[ZK_GUID_SIZE]);
+void zk_name_guid(struct lb_env *env, struct zk_session *zk, char ret_guid[ZK_GUID_SIZE]);
 /* Whether what begins with a GUID is of the session that there is now, and that is not known to be over. */
-bool zk_guid_is_alive(struct zk_session *zk, const char *guid);
+bool zk_name_is_alive(struct zk_session *zk, const char *guid);
 
 /* Where the node `own` (its last part) stands in an answered list. False: it is not there. *ret_ahead: the one just
  * before it that it has to wait for, NULL = none. Nobody who reads waits for others who do. Valid as long as the list. */
-bool zk_find_place(const struct zk_call *children, const char *own, const char **ret_ahead);
+bool zk_name_place(const struct zk_call *children, const char *own, const char **ret_ahead);
 
 #endif

@@ -20,7 +20,7 @@ int zk_queue_dir(struct zk_queue *q, const char *key, char dir[ZK_PATH_MAX]) {
 
 static void name_attempt(struct zk_queue *q, const char *dir, struct lb_grant *grant) {
   char guid[ZK_GUID_SIZE];
-  zk_guid(q->run.env, q->run.zk, guid);
+  zk_name_guid(q->run.env, q->run.zk, guid);
   grant->token_len =
       (size_t)snprintf(grant->token, sizeof grant->token, "%s/%s%s", dir, guid, q->reads ? ZK_READ_MARK : ZK_LOCK_MARK);
 }
@@ -34,7 +34,7 @@ bool zk_queue_has_node(const struct lb_grant *grant) {
 
 /* False: it died with an earlier session. */
 static bool is_alive(const struct zk_queue *q, const struct lb_grant *grant) {
-  return zk_guid_is_alive(q->run.zk, strrchr(grant->token, '/') + 1);
+  return zk_name_is_alive(q->run.zk, strrchr(grant->token, '/') + 1);
 }
 
 /* ---- the session --------------------------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ static void take_node(struct zk_queue *q, struct lb_grant *grant, const char *pa
 static int judge(struct zk_queue *q, const char *dir, struct lb_grant *grant, const struct zk_call *children) {
   const char *ahead;
   q->seen = (uint64_t)children->stat.pzxid;
-  if (!zk_find_place(children, strrchr(grant->token, '/') + 1, &ahead)) {
+  if (!zk_name_place(children, strrchr(grant->token, '/') + 1, &ahead)) {
     zk_queue_forget(grant);
     return ZK_AGAIN;
   }
@@ -180,14 +180,14 @@ static int number(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline, ui
 int zk_queue_inspect(struct zk_queue *q, const char *key, size_t endpoint, lb_ns deadline) {
   char dir[ZK_PATH_MAX];
   int children = 0, result = zk_queue_dir(q, key, dir);
-  if (!result) result = zk_inspect(&q->run, endpoint, dir, deadline, &children);
+  if (!result) result = zk_record_inspect(&q->run, endpoint, dir, deadline, &children);
   return result < 0 ? result : children > 0;
 }
 
 int zk_queue_break(struct zk_queue *q, const char *key, size_t endpoint, lb_ns deadline) {
   char dir[ZK_PATH_MAX];
   int result = zk_queue_dir(q, key, dir);
-  return result ? result : zk_break(&q->run, endpoint, dir, true, deadline);
+  return result ? result : zk_record_break(&q->run, endpoint, dir, true, deadline);
 }
 
 /* ---- a node that is there, or may be: asked for, doubted, deleted for sure ----------------------------------- */

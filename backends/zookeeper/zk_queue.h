@@ -126,9 +126,9 @@ int zk_queue_holds(struct zk_queue *queue, const struct lb_grant *grant, lb_ns d
 /* The hook doubt: LB_OK; LB_UNKNOWN: the connection is lost, or was since the grant was confirmed, also if the same
  * session is connected again by now (which Curator trusts: doubt.h); LB_LOST: its session is over. */
 int zk_queue_doubt(struct zk_queue *queue, const struct lb_grant *grant);
-/* The hook inspect: whether one server shows nodes in the key's queue. As zk_inspect(). */
+/* The hook inspect: whether one server shows nodes in the key's queue. As zk_record_inspect(). */
 int zk_queue_inspect(struct zk_queue *queue, const char *key, size_t endpoint, lb_ns deadline);
-/* The hook break_lock: deletes the head of the key's queue. As zk_break(). */
+/* The hook break_lock: deletes the head of the key's queue. As zk_record_break(). */
 int zk_queue_break(struct zk_queue *queue, const char *key, size_t endpoint, lb_ns deadline);
 
 #endif

@@ -32,7 +32,7 @@ static int close_at(struct lb_env *env, size_t endpoint, struct zk_session *zk, 
   return result == -ETIMEDOUT ? lb_fail(env, -ETIMEDOUT, "no answer from server %zu in time", endpoint + 1) : result;
 }
 
-int zk_inspect(const struct zk_run *run, size_t endpoint, const char *path, lb_ns deadline, int *ret_children) {
+int zk_record_inspect(const struct zk_run *run, size_t endpoint, const char *path, lb_ns deadline, int *ret_children) {
   struct zk_session *zk = NULL;
   int result = open_at(run, endpoint, false, deadline, &zk);
   if (!result) result = look(zk, path, deadline, ret_children);
@@ -74,7 +74,7 @@ static int delete_head(struct zk_session *zk, const char *dir, lb_ns deadline) {
   return rc == ZK_NO_REPLY ? -ETIMEDOUT : zk_fail(zk, "list the lock's queue", rc);
 }
 
-int zk_break(const struct zk_run *run, size_t endpoint, const char *path, bool queue, lb_ns deadline) {
+int zk_record_break(const struct zk_run *run, size_t endpoint, const char *path, bool queue, lb_ns deadline) {
   struct zk_session *zk = NULL;
   int result = open_at(run, endpoint, true, deadline, &zk);
   if (!result) result = queue ? delete_head(zk, path, deadline) : delete_node(zk, path, deadline);

@@ -10,9 +10,9 @@
 /* For the hook inspect: whether one server shows this node, over a session of its own, because only a server that takes
  * one shows its tree. Without a quorum it takes none, unless it runs with readonlymode.enabled. *ret_children (may be
  * NULL): how many nodes are below it, if it is there. 1, 0, -errno. */
-int zk_inspect(const struct zk_run *run, size_t endpoint, const char *path, lb_ns deadline, int *ret_children);
+int zk_record_inspect(const struct zk_run *run, size_t endpoint, const char *path, lb_ns deadline, int *ret_children);
 /* For the hook break_lock: deletes that node, or with `queue` the first of those below it, over a session of its own to
  * one server. 1, 0, -errno. */
-int zk_break(const struct zk_run *run, size_t endpoint, const char *path, bool queue, lb_ns deadline);
+int zk_record_break(const struct zk_run *run, size_t endpoint, const char *path, bool queue, lb_ns deadline);
 
 #endif

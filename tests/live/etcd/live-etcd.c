@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "test.h"
-#include "backends/etcd/etcd_hooks.h"
+#include "backends/etcd/etcd_session.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "client/env.h"
@@ -74,7 +74,7 @@ static void open_clients(const struct lb_protocol *protocol) {
 }
 
 static void close_clients(void) {
-  assert_int_equal(etcd_hook_teardown((struct lb_session *)&hand, in_ms(2000)), LB_OK);
+  assert_int_equal(etcd_session_hook_teardown((struct lb_session *)&hand, in_ms(2000)), LB_OK);
   etcd_session_close(&hand);
   for (size_t i = 0; i < CLIENTS; i++) {
     client[i].protocol->close(client[i].session);
@@ -144,12 +144,12 @@ TEST(what_a_key_is_called_comes_back_as_it_was) {
 TEST(an_attempt_whose_lease_was_revoked_can_make_no_key) {
   struct lb_grant grant = LB_GRANT_INIT;
   open_clients(&lb_etcd_lease);
-  assert_int_equal(etcd_begin(&hand, &lock, &grant, in_ms(1000)), LB_OK);
+  assert_int_equal(etcd_session_begin(&hand, &lock, &grant, in_ms(1000)), LB_OK);
   struct lb_grant late = grant;
-  assert_int_equal(etcd_leave(&hand, &lock, &grant, in_ms(1000)), LB_OK);
-  assert_int_equal(etcd_join(&hand, &lock, &late, in_ms(1000)), ETCD_AGAIN);
+  assert_int_equal(etcd_session_leave(&hand, &lock, &grant, in_ms(1000)), LB_OK);
+  assert_int_equal(etcd_session_join(&hand, &lock, &late, in_ms(1000)), ETCD_AGAIN);
   assert_int_equal(late.token_len, 0);
-  assert_int_equal(etcd_proofs.inspect((struct lb_session *)&hand, &lock, 0, in_ms(1000)), 0);
+  assert_int_equal(etcd_session_proofs.inspect((struct lb_session *)&hand, &lock, 0, in_ms(1000)), 0);
   close_clients();
 }
 
@@ -160,7 +160,7 @@ TEST(a_lease_serves_the_next_attempt_with_another_key) {
   assert_int_equal(release(0), LB_OK);
   client[0].grant = LB_GRANT_INIT;
   assert_int_equal(try(0), LB_OK);
-  assert_int_equal(etcd_lease(&client[0].grant), etcd_lease(&first));
+  assert_int_equal(etcd_session_lease(&client[0].grant), etcd_session_lease(&first));
   assert_true(client[0].grant.fence > first.fence);
   assert_int_equal(lb_etcd_lease.release(client[0].session, &lock, &first, in_ms(1000)), LB_LOST);
   assert_int_equal(holds(0), LB_OK);
@@ -171,7 +171,7 @@ TEST(a_key_that_somebody_deleted_is_lost_although_its_lease_lives) {
   open_clients(&lb_etcd_lease);
   assert_int_equal(try(0), LB_OK);
   assert_int_equal(extend(0), LB_OK);
-  assert_int_equal(etcd_hook_teardown((struct lb_session *)&hand, in_ms(1000)), LB_OK);
+  assert_int_equal(etcd_session_hook_teardown((struct lb_session *)&hand, in_ms(1000)), LB_OK);
   assert_int_equal(extend(0), LB_LOST);
   assert_int_equal(holds(0), LB_LOST);
   close_clients();
@@ -184,16 +184,16 @@ static void let_a_waiter_lose_its_lease(const struct lb_protocol *protocol) {
   open_clients(protocol);
   assert_int_equal(try(0), LB_OK);
   assert_int_equal(try(1), LB_BUSY);
-  assert_int_equal(etcd_revoke(&hand, &client[1].grant, in_ms(1000)), LB_OK);
+  assert_int_equal(etcd_session_revoke(&hand, &client[1].grant, in_ms(1000)), LB_OK);
   assert_int_equal(release(0), LB_OK);
   assert_int_equal(await(1), LB_OK);
 }
 
 TEST(who_looks_for_its_key_asks_anew) {
   let_a_waiter_lose_its_lease(&lb_etcd_lease);
-  uint64_t lease = etcd_lease(&client[1].grant);
+  uint64_t lease = etcd_session_lease(&client[1].grant);
   assert_int_equal(try(1), LB_OK);
-  assert_int_not_equal(etcd_lease(&client[1].grant), lease);
+  assert_int_not_equal(etcd_session_lease(&client[1].grant), lease);
   assert_int_equal(holds(1), LB_OK);
   assert_int_equal(try(2), LB_BUSY);
   close_clients();
@@ -216,14 +216,14 @@ TEST(a_call_that_broke_is_over_and_the_next_has_another_lease) {
   open_clients(&lb_etcd_v3lock);
   assert_int_equal(try(0), LB_OK);
   assert_int_equal(try(1), LB_BUSY);
-  uint64_t lease = etcd_lease(&client[1].grant);
+  uint64_t lease = etcd_session_lease(&client[1].grant);
   lb_cluster_restart_many(&cluster, (size_t[]){0}, 1, in_ms(20000));
   assert_int_equal(await(1), LB_OK);
   assert_int_equal(try(1), LB_UNKNOWN);
   assert_int_equal(client[1].protocol->resolve(client[1].session, &lock, &client[1].grant, in_ms(3000)), LB_BUSY);
   client[1].grant = LB_GRANT_INIT;
   assert_int_equal(try(1), LB_BUSY);
-  assert_int_not_equal(etcd_lease(&client[1].grant), lease);
+  assert_int_not_equal(etcd_session_lease(&client[1].grant), lease);
   assert_int_equal(release(0), LB_OK);
   assert_int_equal(await(1), LB_OK);
   assert_int_equal(try(1), LB_OK);

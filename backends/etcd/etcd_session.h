@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * etcd_hooks.h - one client of an etcd cluster: which member it asks, its leases, and its keys in the queue of a lock.
+ * etcd_session.h - one client of an etcd cluster: which member it asks, its leases, and its keys in the queue of a lock.
  * And what the locks of etcd share as hooks: ETCD_HOOKS. A protocol puts struct etcd_session first into its struct
  * lb_session, and writes the rest.
  *
@@ -26,8 +26,8 @@
  *
  * Source: etcd's clientv3/concurrency (key.go, mutex.go, session.go), release 3.4.
  */
-#ifndef LB_ETCD_HOOKS_H
-#define LB_ETCD_HOOKS_H
+#ifndef LB_ETCD_SESSION_H
+#define LB_ETCD_SESSION_H
 
 #include "backends/doubt.h"
 #include "etcd.h"
@@ -62,65 +62,68 @@ void etcd_session_close(struct etcd_session *session);
 /* ---- leases -------------------------------------------------------------------------------------------------- */
 
 /* Begins an attempt: takes a lease. LB_OK, LB_TIMEOUT, -errno. */
-int etcd_begin(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int etcd_session_begin(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant,
+                       lb_ns deadline);
 /* Keeps the lease up if less than two thirds of it are left. LB_OK; ETCD_AGAIN: it is over; LB_UNKNOWN: no answer. */
-int etcd_keep(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int etcd_session_keep(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 /* Ends the lease, and with it whatever hangs on it. LB_OK; LB_LOST: it was over; LB_UNKNOWN, -errno. */
-int etcd_revoke(struct etcd_session *session, const struct lb_grant *grant, lb_ns deadline);
-void etcd_forget(struct lb_grant *grant);
+int etcd_session_revoke(struct etcd_session *session, const struct lb_grant *grant, lb_ns deadline);
+void etcd_session_forget(struct lb_grant *grant);
 
 /* ---- the queue ----------------------------------------------------------------------------------------------- */
 
 /* Makes the key of the attempt at the end of the queue, unless it is there. LB_OK: it stands there; ETCD_AGAIN,
  * LB_UNKNOWN, -errno. */
-int etcd_join(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int etcd_session_join(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 /* Looks for the key of an attempt, and notes its revision. LB_OK; ETCD_AGAIN: it is not there; LB_UNKNOWN, -errno. */
-int etcd_find(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int etcd_session_find(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 /* Its place. LB_OK: it is there, and the first; LB_BUSY: another one is `ahead`; ETCD_AGAIN: it is not there;
  * LB_UNKNOWN, -errno. */
-int etcd_look(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int etcd_session_look(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 /* Deletes it. LB_OK; LB_LOST: it was held and had gone; LB_UNKNOWN, -errno. */
-int etcd_leave(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int etcd_session_leave(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant,
+                       lb_ns deadline);
 /* Whether it is there, by this revision if one is noted; for the hook holds. LB_OK, LB_LOST, LB_UNKNOWN, -errno. */
-int etcd_confirm(struct etcd_session *session, const struct lb_lock *lock, const struct lb_grant *grant,
-                 lb_ns deadline);
+int etcd_session_confirm(struct etcd_session *session, const struct lb_lock *lock, const struct lb_grant *grant,
+                         lb_ns deadline);
 /* Until `ahead` is deleted, or for a third of the ttl: then the lease has to be kept up. LB_OK, LB_TIMEOUT, -errno. */
-int etcd_await_turn(struct etcd_session *session, const struct lb_lock *lock, lb_ns deadline);
+int etcd_session_await_turn(struct etcd_session *session, const struct lb_lock *lock, lb_ns deadline);
 /* The name of the attempt's key. */
-void etcd_key(const struct lb_lock *lock, const struct lb_grant *grant, char key[ETCD_KEY_MAX]);
+void etcd_session_key(const struct lb_lock *lock, const struct lb_grant *grant, char key[ETCD_KEY_MAX]);
 /* The revision in the token, 0 = none. */
-uint64_t etcd_revision(const struct lb_grant *grant);
-uint64_t etcd_lease(const struct lb_grant *grant);
+uint64_t etcd_session_revision(const struct lb_grant *grant);
+uint64_t etcd_session_lease(const struct lb_grant *grant);
 
 /* ---- the rest -------------------------------------------------------------------------------------------------- */
 
 /* A request that may be executed twice, asked of one member after the other. *unsure (may be NULL) = it was executed
  * perhaps, before the try that answered. LB_OK with *ret; LB_TIMEOUT: nothing has left; LB_UNKNOWN; -errno. `body` is
  * only borrowed. */
-int etcd_ask(struct etcd_session *session, const char *path, json_t *body, lb_ns deadline, json_t **ret, bool *unsure);
+int etcd_session_ask(struct etcd_session *session, const char *path, json_t *body, lb_ns deadline, json_t **ret,
+                     bool *unsure);
 /* The second connection, to the same member. 0 or -errno. */
-int etcd_lend_ear(struct etcd_session *session, lb_ns deadline);
+int etcd_session_lend_ear(struct etcd_session *session, lb_ns deadline);
 
 /* ---- hooks ------------------------------------------------------------------------------------------------------- */
 
-extern const char *const etcd_topologies[];
+extern const char *const etcd_session_topologies[];
 /* Whether a member has a key of the lock, as far as it knows by itself; the member that has answered last; the lease of
  * an attempt or hold. */
-extern const struct lb_proofs etcd_proofs;
+extern const struct lb_proofs etcd_session_proofs;
 
 #define ETCD_HOOKS                                                                                                     \
-  .topologies = etcd_topologies, .session_size = sizeof(struct lb_session), .open = etcd_hook_open,                    \
-  .close = etcd_hook_close, .extend = etcd_hook_extend, .break_lock = etcd_hook_break, .teardown = etcd_hook_teardown, \
-  .doubt = etcd_hook_doubt, .proofs = &etcd_proofs
+  .topologies = etcd_session_topologies, .session_size = sizeof(struct lb_session), .open = etcd_session_hook_open,    \
+  .close = etcd_session_hook_close, .extend = etcd_session_hook_extend, .break_lock = etcd_session_hook_break,         \
+  .teardown = etcd_session_hook_teardown, .doubt = etcd_session_hook_doubt, .proofs = &etcd_session_proofs
 
-int etcd_hook_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);
-void etcd_hook_close(struct lb_session *s);
+int etcd_session_hook_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);
+void etcd_session_hook_close(struct lb_session *s);
 /* Keeps up the lease of a hold whose key is there. */
-int etcd_hook_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int etcd_session_hook_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 /* Deletes the key of the lock that was made first, by that member. */
-int etcd_hook_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
-int etcd_hook_teardown(struct lb_session *s, lb_ns deadline);
+int etcd_session_hook_break(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
+int etcd_session_hook_teardown(struct lb_session *s, lb_ns deadline);
 /* Goes by lost connections, see doubt.h. */
-int etcd_hook_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant);
+int etcd_session_hook_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant);
 
 #endif
