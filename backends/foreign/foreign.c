@@ -12,12 +12,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "backends/etcd/etcd.h"
-#include "foreign_child.h"
-#include "backends/postgres/pg.h"
+#include "backends/etcd/etcd_record.h"
+#include "backends/postgres/pg_record.h"
 #include "backends/redis/redis_record.h"
 #include "backends/registry.h"
 #include "backends/zookeeper/zk_record.h"
+#include "foreign_child.h"
 
 /* ---- a session: all that return an int say -EPROTO once the adapter has said or done what no adapter may; the text
  * stands in env->err, and every later call says the same ---- */
@@ -306,195 +306,86 @@ static void foreign_session_close(struct lb_session *s) {
 }
 
 /* An answer that is late by no more is taken for what it says. */
-enum { MARGIN_MS = 200, LATE_MS = 1000, USUAL_START_MS = 300, NAME_BYTES = 300 };
+enum { MARGIN_MS = 200, LATE_MS = 1000, USUAL_START_MS = 300 };
 
 /* ---- what servers know of its record, without asking its program ------------------------------------------------- */
 
 /* The record with this text for {key}. */
-static void fill(const char *record, const char *key, char buf[NAME_BYTES]) {
+static void fill(const char *record, const char *key, char buf[LB_RECORD_MAX]) {
   const char *at = strstr(record, "{key}");
-  if (!at) snprintf(buf, NAME_BYTES, "%s", record);
-  else snprintf(buf, NAME_BYTES, "%.*s%s%s", (int)(at - record), record, key, at + strlen("{key}"));
-}
-
-/* ---- etcd ----------------------------------------------------------------------------------------------------- */
-
-/* All keys that begin with `name`. */
-static json_t *beginning_with(const char *name) {
-  char end[NAME_BYTES];
-  snprintf(end, sizeof end, "%s", name);
-  if (*end) end[strlen(end) - 1]++;
-  return json_pack("{s:o,s:o}", "key", etcd_text(name), "range_end", etcd_text(end));
-}
-
-/* 1, 0, -errno: whether this member has any, or what became of removing them. */
-static int ask_etcd(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, const char *path,
-                    const char *name, lb_ns deadline) {
-  struct etcd_link *link = NULL;
-  json_t *body = beginning_with(name), *said = NULL;
-  if (strstr(path, "range") == path + strlen("/v3/kv/")) {
-    json_object_set_new(body, "serializable", json_true()); /* as this member has it */
-    json_object_set_new(body, "count_only", json_true());
-  }
-  int result = etcd_open(env, target, at, deadline, &link);
-  if (result == 0) result = etcd_call(link, path, json_incref(body), deadline, &said);
-  bool any = result == LB_OK && etcd_number(said, "count") > 0;
-  etcd_close(link);
-  json_decref(body);
-  json_decref(said);
-  return result > 0 ? -ETIMEDOUT : result < 0 ? result : any;
-}
-
-/* ---- PostgreSQL ------------------------------------------------------------------------------------------------ */
-
-/* "TABLE" or "TABLE:COLUMN": a row with the key in some column, of which COLUMN is not null. */
-static int ask_of_row(char *sql, size_t size, const char *record) {
-  const char *column = strchr(record, ':');
-  size_t table = column ? (size_t)(column - record) : strlen(record), plain;
-  plain = strspn(record, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.\"");
-  if (table == 0 || plain < table || (column && (!column[1] || strpbrk(column + 1, ":'\\")))) return -EINVAL;
-  snprintf(
-      sql, size,
-      "SELECT FROM %.*s t WHERE EXISTS (SELECT FROM jsonb_each_text(to_jsonb(t)) c WHERE c.value = $1)%s%s%s LIMIT 1",
-      (int)table, record, column ? " AND to_jsonb(t)->>'" : "", column ? column + 1 : "",
-      column ? "' IS NOT NULL" : "");
-  return 0;
-}
-
-/* The servers of a trial are its own: whatever advisory lock there is, is this one; and so is a transaction that has
- * locked or changed a row, for others have no number. */
-static int ask_postgres(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at,
-                        const char *record, const char *key, lb_ns deadline) {
-  char sql[NAME_BYTES * 3] = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted LIMIT 1";
-  bool row = strcmp(record, "advisory") != 0 && strcmp(record, "transaction") != 0;
-  struct pg_conn *conn = NULL;
-  PGresult *result = NULL;
-  if (strcmp(record, "transaction") == 0)
-    snprintf(sql, sizeof sql,
-             "SELECT FROM pg_locks WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' LIMIT 1");
-  if (row && ask_of_row(sql, sizeof sql, record) < 0)
-    return lb_fail(env, -EINVAL, "record=%.100s: expected advisory, transaction, TABLE or TABLE:COLUMN", record);
-  int r = pg_open(env, target, at, NULL, deadline, &conn);
-  if (!r) r = pg_query(conn, deadline, &result, sql, row, &key);
-  if (!r) r = pg_refusal(env, result);
-  if (!r) r = PQntuples(result) > 0;
-  else if (r > 0) r = -ETIMEDOUT;
-  PQclear(result);
-  pg_close(conn);
-  return r;
+  if (!at) snprintf(buf, LB_RECORD_MAX, "%s", record);
+  else snprintf(buf, LB_RECORD_MAX, "%.*s%s%s", (int)(at - record), record, key, at + strlen("{key}"));
 }
 
 /* ---- one server ------------------------------------------------------------------------------------------------- */
 
-struct asked { /* one server */
-  struct lb_env *env;
-  const struct lb_config *config;
-  const char *key;
-  size_t endpoint;
-  lb_ns deadline;
-};
+static const struct lb_record_hooks *const services[] = {&redis_record_hooks, &etcd_record_hooks, &pg_record_hooks,
+                                                         &zk_record_hooks};
 
-static struct zk_run zk_run_of(const struct asked *a) {
-  return (struct zk_run){.env = a->env, .target = a->config->target, .ttl_ms = a->config->ttl_ms};
+/* NULL: this service knows of no record. */
+static const struct lb_record_hooks *hooks_of(const struct lb_target *target, size_t endpoint) {
+  for (size_t i = 0; i < sizeof services / sizeof *services; i++)
+    if (strcmp(target->endpoints[endpoint].service, services[i]->service) == 0) return services[i];
+  return NULL;
 }
 
-static int look(const struct asked *a, const char *record) {
-  const struct lb_target *target = a->config->target;
-  const struct lb_endpoint *at = &target->endpoints[a->endpoint];
-  int children = 0;
-  if (strcmp(at->service, "redis") == 0) return redis_record_inspect(a->env, target, a->endpoint, record, a->deadline);
-  if (strcmp(at->service, "etcd") == 0) return ask_etcd(a->env, target, at, "/v3/kv/range", record, a->deadline);
-  if (strcmp(at->service, "postgres") == 0) return ask_postgres(a->env, target, at, record, a->key, a->deadline);
-  if (strcmp(at->service, "zookeeper") != 0)
-    return lb_fail(a->env, -EOPNOTSUPP, "nobody knows what a %s has of a foreign lock", at->service);
-  const struct zk_run run = zk_run_of(a);
-  int r = zk_record_inspect(&run, a->endpoint, record, a->deadline, &children);
-  return r > 0 ? children > 0 : r;
+static int inspect_record(const struct lb_record_at *at, const char *record) {
+  const struct lb_target *target = at->config->target;
+  const struct lb_record_hooks *hooks = hooks_of(target, at->endpoint);
+  if (hooks) return hooks->inspect(at, record);
+  return lb_fail(at->env, -EOPNOTSUPP, "nobody knows what a %s has of a foreign lock",
+                 target->endpoints[at->endpoint].service);
 }
 
-typedef int at_record(const struct asked *a, const char *record);
+typedef int at_record(const struct lb_record_at *at, const char *record);
 
 /* Until one of the records is there. */
-static int at_first(at_record *act, const struct asked *a, const struct foreign_says *says, const char *key) {
-  char record[NAME_BYTES];
+static int at_first(at_record *act, const struct lb_record_at *at, const struct foreign_says *says, const char *key) {
+  char record[LB_RECORD_MAX];
   int found = says->record_count
                   ? 0
-                  : lb_fail(a->env, -EOPNOTSUPP, "the adapter does not say what a server has of its lock (record=)");
+                  : lb_fail(at->env, -EOPNOTSUPP, "the adapter does not say what a server has of its lock (record=)");
   for (size_t i = 0; i < says->record_count && found == 0; i++) {
     fill(says->record[i], key, record);
-    found = act(a, record);
+    found = act(at, record);
   }
   return found;
 }
 
 static int foreign_inspect(struct lb_env *env, const struct lb_config *config, const struct foreign_says *says,
                            const char *key, size_t endpoint, lb_ns deadline) {
-  return at_first(look, &(struct asked){env, config, key, endpoint, deadline}, says, key);
+  return at_first(inspect_record, &(struct lb_record_at){env, config, key, endpoint, deadline}, says, key);
 }
 
 /* ---- by hand ----------------------------------------------------------------------------------------------------- */
 
-/* A record of ZooKeeper is the folder of a queue; that of a plain node would have no children to delete. */
-static int break_record(const struct asked *a, const char *record) {
-  const struct lb_target *target = a->config->target;
-  const char *service = target->endpoints[a->endpoint].service;
-  const struct zk_run run = zk_run_of(a);
-  if (strcmp(service, "redis") == 0) return redis_record_break(a->env, target, a->endpoint, record, a->deadline);
-  if (strcmp(service, "etcd") == 0) return etcd_break(a->env, target, a->endpoint, beginning_with(record), a->deadline);
-  if (strcmp(service, "zookeeper") == 0) return zk_record_break(&run, a->endpoint, record, true, a->deadline);
-  return lb_fail(a->env, -EOPNOTSUPP, "a %s has no record of a foreign lock that could be removed", service);
+static int remove_record(const struct lb_record_at *at, const char *record) {
+  const struct lb_target *target = at->config->target;
+  const struct lb_record_hooks *hooks = hooks_of(target, at->endpoint);
+  if (hooks && hooks->remove) return hooks->remove(at, record);
+  return lb_fail(at->env, -EOPNOTSUPP, "a %s has no record of a foreign lock that could be removed",
+                 target->endpoints[at->endpoint].service);
 }
 
 static int foreign_break(struct lb_env *env, const struct lb_config *config, const struct foreign_says *says,
                          const char *key, size_t endpoint, lb_ns deadline) {
-  return at_first(break_record, &(struct asked){env, config, key, endpoint, deadline}, says, key);
+  return at_first(remove_record, &(struct lb_record_at){env, config, key, endpoint, deadline}, says, key);
 }
 
 /* ---- clean-up ---------------------------------------------------------------------------------------------------- */
 
-static int clean_redis(struct lb_env *env, const struct lb_config *config, lb_ns deadline) {
-  struct redis_link link;
-  if (!config->target->sentinel_master) return redis_record_clean_each(env, config->target, config->prefix, deadline);
-  int r = redis_link_init(&link, env, config->target);
-  return r ? r : redis_record_clean(&link, config->prefix, deadline);
-}
-
-/* Below the folder of the record, what is called after the run. */
-static int clean_zookeeper(struct lb_env *env, const struct lb_config *config, const char *record, lb_ns deadline) {
-  char folder[NAME_BYTES], path[NAME_BYTES * 2];
-  struct zk_session *zk = NULL;
-  snprintf(folder, sizeof folder, "%.*s", (int)(strstr(record, "/{key}") ? strstr(record, "/{key}") - record : 0),
-           record);
-  if (!*folder) return 0;
-  int r = zk_open(env, config->target->endpoints, config->target->count, config->ttl_ms, false, &zk);
-  if (!r) r = zk_connect(zk, deadline);
-  struct zk_call *children = r ? NULL : zk_children(zk, folder);
-  int rc = children ? zk_wait(zk, children, deadline) : ZK_NO_REPLY;
-  const char *name = rc == ZOK ? children->names : NULL;
-  for (size_t i = 0; rc == ZOK && !r && i < children->count; i++, name += strlen(name) + 1) {
-    if (!strstr(name, config->prefix)) continue;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    r = zk_remove_tree(zk, path, deadline);
-  }
-  zk_drop(children);
-  zk_close(zk);
-  return r ? r : rc == ZOK || rc == ZNONODE ? LB_OK : LB_UNKNOWN;
-}
-
 static int foreign_clean(struct lb_env *env, const struct lb_config *config, const struct foreign_says *says,
                          lb_ns deadline) {
-  char begin[NAME_BYTES], record[NAME_BYTES];
-  const struct lb_target *target = config->target;
+  char begin[LB_RECORD_MAX], record[LB_RECORD_MAX];
   int r = 0;
-  if (target->count == 0) return LB_OK;
+  if (config->target->count == 0) return LB_OK;
+  const struct lb_record_hooks *hooks = hooks_of(config->target, 0);
+  const struct lb_record_at at = {env, config, begin, 0, deadline};
   snprintf(begin, sizeof begin, "%s-", config->prefix);
-  if (strcmp(target->endpoints[0].service, "redis") == 0) return clean_redis(env, config, deadline);
-  for (size_t i = 0; i < says->record_count && r >= 0; i++) {
+  if (hooks && hooks->clean_run) return hooks->clean_run(&at);
+  for (size_t i = 0; hooks && hooks->clean && i < says->record_count && r >= 0; i++) {
     fill(says->record[i], begin, record);
-    if (strcmp(target->endpoints[0].service, "etcd") == 0)
-      r = ask_etcd(env, target, &target->endpoints[0], "/v3/kv/deleterange", record, deadline);
-    else if (strcmp(target->endpoints[0].service, "zookeeper") == 0)
-      r = clean_zookeeper(env, config, says->record[i], deadline);
+    r = hooks->clean(&at, says->record[i], record);
   }
   return r < 0 ? r : LB_OK;
 }

@@ -180,3 +180,25 @@ int redis_record_break(struct lb_env *env, const struct lb_target *target, size_
   redis_close(conn);
   return rc == LB_UNKNOWN ? lb_fail(env, -ETIMEDOUT, "no answer to DEL in time") : rc;
 }
+
+/* ---- of a foreign lock --------------------------------------------------------------------------------------- */
+
+static int inspect(const struct lb_record_at *at, const char *record) {
+  return redis_record_inspect(at->env, at->config->target, at->endpoint, record, at->deadline);
+}
+
+static int remove_key(const struct lb_record_at *at, const char *record) {
+  return redis_record_break(at->env, at->config->target, at->endpoint, record, at->deadline);
+}
+
+static int clean_run(const struct lb_record_at *at) {
+  const struct lb_config *config = at->config;
+  struct redis_link link;
+  if (!config->target->sentinel_master)
+    return redis_record_clean_each(at->env, config->target, config->prefix, at->deadline);
+  int r = redis_link_init(&link, at->env, config->target);
+  return r ? r : redis_record_clean(&link, config->prefix, at->deadline);
+}
+
+const struct lb_record_hooks redis_record_hooks = {
+    .service = "redis", .inspect = inspect, .remove = remove_key, .clean_run = clean_run};

@@ -5,6 +5,7 @@
 #ifndef LB_REDIS_RECORD_H
 #define LB_REDIS_RECORD_H
 
+#include "backends/record.h"
 #include "redis_link.h"
 
 /* The key's record at one server, over a connection of its own: for inspect(). 1, 0, -errno. */
@@ -19,5 +20,8 @@ int redis_record_break(struct lb_env *env, const struct lb_target *target, size_
  * others. A prefix with [...] in it is a pattern of many. 0; LB_UNKNOWN, -errno: some of it may remain. */
 int redis_record_clean(struct redis_link *link, const char *prefix, lb_ns deadline);
 int redis_record_clean_each(struct lb_env *env, const struct lb_target *target, const char *prefix, lb_ns deadline);
+
+/* For a key of a foreign lock. */
+extern const struct lb_record_hooks redis_record_hooks;
 
 #endif

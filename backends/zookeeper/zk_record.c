@@ -80,3 +80,48 @@ int zk_record_break(const struct zk_run *run, size_t endpoint, const char *path,
   if (!result) result = queue ? delete_head(zk, path, deadline) : delete_node(zk, path, deadline);
   return close_at(run->env, endpoint, zk, result);
 }
+
+/* ---- of a foreign lock --------------------------------------------------------------------------------------- */
+
+static struct zk_run run_of(const struct lb_record_at *at) {
+  return (struct zk_run){.env = at->env, .target = at->config->target, .ttl_ms = at->config->ttl_ms};
+}
+
+static int inspect(const struct lb_record_at *at, const char *record) {
+  const struct zk_run run = run_of(at);
+  int children = 0, r = zk_record_inspect(&run, at->endpoint, record, at->deadline, &children);
+  return r > 0 ? children > 0 : r;
+}
+
+/* That of a plain node would have no children to delete. */
+static int remove_head(const struct lb_record_at *at, const char *record) {
+  const struct zk_run run = run_of(at);
+  return zk_record_break(&run, at->endpoint, record, true, at->deadline);
+}
+
+/* Below the folder of the record, what is called after the run. */
+static int clean(const struct lb_record_at *at, const char *pattern, const char *record) {
+  const struct lb_config *config = at->config;
+  char folder[LB_RECORD_MAX], path[LB_RECORD_MAX * 2];
+  struct zk_session *zk = NULL;
+  snprintf(folder, sizeof folder, "%.*s", (int)(strstr(pattern, "/{key}") ? strstr(pattern, "/{key}") - pattern : 0),
+           pattern);
+  (void)record;
+  if (!*folder) return 0;
+  int r = zk_open(at->env, config->target->endpoints, config->target->count, config->ttl_ms, false, &zk);
+  if (!r) r = zk_connect(zk, at->deadline);
+  struct zk_call *children = r ? NULL : zk_children(zk, folder);
+  int rc = children ? zk_wait(zk, children, at->deadline) : ZK_NO_REPLY;
+  const char *name = rc == ZOK ? children->names : NULL;
+  for (size_t i = 0; rc == ZOK && !r && i < children->count; i++, name += strlen(name) + 1) {
+    if (!strstr(name, config->prefix)) continue;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    r = zk_remove_tree(zk, path, at->deadline);
+  }
+  zk_drop(children);
+  zk_close(zk);
+  return r ? r : rc == ZOK || rc == ZNONODE ? LB_OK : LB_UNKNOWN;
+}
+
+const struct lb_record_hooks zk_record_hooks = {
+    .service = "zookeeper", .inspect = inspect, .remove = remove_head, .clean = clean};

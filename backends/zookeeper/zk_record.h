@@ -5,6 +5,7 @@
 #ifndef LB_ZK_RECORD_H
 #define LB_ZK_RECORD_H
 
+#include "backends/record.h"
 #include "zk_run.h"
 
 /* For the hook inspect: whether one server shows this node, over a session of its own, because only a server that takes
@@ -14,5 +15,8 @@ int zk_record_inspect(const struct zk_run *run, size_t endpoint, const char *pat
 /* For the hook break_lock: deletes that node, or with `queue` the first of those below it, over a session of its own to
  * one server. 1, 0, -errno. */
 int zk_record_break(const struct zk_run *run, size_t endpoint, const char *path, bool queue, lb_ns deadline);
+
+/* For a foreign lock, whose record is the folder of a queue. */
+extern const struct lb_record_hooks zk_record_hooks;
 
 #endif
