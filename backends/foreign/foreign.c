@@ -17,7 +17,8 @@
 #include "backends/redis/redis_record.h"
 #include "backends/registry.h"
 #include "backends/zookeeper/zk_record.h"
-#include "foreign_child.h"
+#include "foreign_ask.h"
+#include "foreign_server.h"
 
 /* ---- a session: all that return an int say -EPROTO once the adapter has said or done what no adapter may; the text
  * stands in env->err, and every later call says the same ---- */

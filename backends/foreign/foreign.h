@@ -13,8 +13,6 @@
 #ifndef LB_FOREIGN_H
 #define LB_FOREIGN_H
 
-#include <sys/types.h>
-
 #include "backends/backend.h"
 
 struct lb_error; /* base/error.h */
@@ -38,12 +36,6 @@ struct lb_foreign_plan {
  * process ends. NULL with one line in err: a word that is missing, unknown or wrong, a name that is taken, no
  * memory. */
 const struct lb_protocol *lb_foreign_add(const struct lb_foreign_plan *plan, struct lb_error *err);
-/* Calls `command` and reads its first line, as lb_foreign_plan.says has it, and how much processor time that took (at
- * least 1 ms). Waits at most 20 s, not counted for how long it waits for a processor, then ends it. 0, or with one line
- * in err: -EPROTO, the line is none of the line protocol; -ENODATA, it ended without one; -ETIMEDOUT, it wrote none;
- * -errno, it could not be started. */
-int lb_foreign_ask(const char *command, char *says, size_t size, int *ret_start_ms, struct lb_error *err);
-
 /* Of a foreign protocol only: lb_protocol.data of others is something else. */
 const char *lb_foreign_version(const struct lb_protocol *protocol); /* of the plan, or that it said; "" = not known */
 /* Starts it and asks for the version that is here; "" = it says none. 0 or -errno. */
@@ -57,31 +49,5 @@ bool lb_foreign_tells_validity(const struct lb_protocol *protocol);
 bool lb_foreign_names_record(const struct lb_protocol *protocol);
 /* Whether that is data: not an advisory lock, nor what a transaction has locked. */
 bool lb_foreign_names_data(const struct lb_protocol *protocol);
-
-/* ---- its program, spoken to line by line: for who looks at the lines themselves (foreign_line.h), and at how it ends. Whoever only wants its lock has hooks ---- */
-
-struct lb_talk;
-
-/* Starts the program of a foreign protocol. lb_talk_end() ends it and frees this. NULL: no memory, no process. */
-struct lb_talk *lb_talk_start(const struct lb_protocol *protocol);
-/* Writes a line, to which it puts the end. 0; -EPIPE: stdin was closed; -EAGAIN: nobody reads it; -E2BIG: it is too
- * long. */
-int lb_talk_say(struct lb_talk *talk, const char *line);
-/* The next line without its end, valid until the next call. 1; 0: there was none by `deadline` of env, nor in the time
- * that the machine has taken from it since the call; -ENODATA: stdout has ended; -EMSGSIZE: a line that does not end;
- * -errno. */
-int lb_talk_hear(struct lb_talk *talk, struct lb_env *env, lb_ns deadline, const char **ret);
-/* How long it has waited for a processor so far, which is no delay of its own. */
-lb_ns lb_talk_held_up(const struct lb_talk *talk);
-/* Its process, as long as lb_talk_end() was not called. */
-pid_t lb_talk_pid(const struct lb_talk *talk);
-/* Nothing more will be said: its stdin ends. */
-void lb_talk_hang_up(struct lb_talk *talk);
-/* Gives it `patience_ms` to end by itself, then kills it. Frees *talk. What became of it in `fate` (NULL = never mind):
- * "exited with status 0". False: it was killed here, and `fate` is not about it. Safe with NULL. */
-bool lb_talk_end(struct lb_talk *talk, int patience_ms, char *fate, size_t size);
-
-/* What stands behind NAME= in an answer, percent signs decoded, in `buf`. False: nothing does. */
-bool lb_talk_value(const char *line, const char *name, char *buf, size_t size);
 
 #endif

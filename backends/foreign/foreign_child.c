@@ -3,7 +3,6 @@
  * The program of a foreign lock, with a pipe to its stdin and one from its stdout. It stays in the process group of who
  * started it, so that a signal to the group is one to all.
  */
-#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -20,7 +18,6 @@
 #include <unistd.h>
 
 #include "foreign_child.h"
-#include "base/error.h"
 
 /* Of the program: it must not outlive us, and has the signals that any program begins with. */
 static _Noreturn void become(const char *command, const char *folder, int in, int out, pid_t parent) {
@@ -175,9 +172,7 @@ lb_ns foreign_more(const struct foreign_child *child, lb_ns before, lb_ns over) 
   return stands_in_line(child) ? AGAIN_MS * LB_NS_PER_MS : 0;
 }
 
-/* Waits until something can be read from fd, for `ms` and for as long as the machine holds it up meanwhile. As
- * poll(2). */
-static int await(const struct foreign_child *child, int fd, int ms) {
+int foreign_await(const struct foreign_child *child, int fd, int ms) {
   struct pollfd p = {.fd = fd, .events = POLLIN};
   lb_ns before = foreign_held_up(child), over = 0, more = (lb_ns)ms * LB_NS_PER_MS;
   for (;;) {
@@ -194,7 +189,7 @@ static bool ends_by_itself(const struct foreign_child *child, int patience_ms) {
   pid_t pid = child->pid;
   int fd = (int)syscall(SYS_pidfd_open, pid, 0);
   if (fd >= 0) {
-    bool ended = await(child, fd, patience_ms) > 0;
+    bool ended = foreign_await(child, fd, patience_ms) > 0;
     close(fd);
     return ended;
   }
@@ -218,8 +213,7 @@ static lb_ns ns_of(struct timeval t) {
   return (lb_ns)t.tv_sec * LB_NS_PER_S + (lb_ns)t.tv_usec * (LB_NS_PER_MS / 1000);
 }
 
-/* Closes its stdin. */
-static void hang_up(struct foreign_child *child) {
+void foreign_hang_up(struct foreign_child *child) {
   if (child->buffer && child->in >= 0) close(child->in);
   child->in = -1;
 }
@@ -229,7 +223,7 @@ bool foreign_end(struct foreign_child *child, int patience_ms, char *fate, size_
   struct rusage usage = {0};
   bool by_itself = true;
   if (fate) fate[0] = '\0';
-  hang_up(child);
+  foreign_hang_up(child);
   if (child->pid > 0) {
     by_itself = ends_by_itself(child, patience_ms);
     if (!by_itself) kill(child->pid, SIGKILL);
@@ -241,245 +235,4 @@ bool foreign_end(struct foreign_child *child, int patience_ms, char *fate, size_
   free(child->buffer);
   *child = (struct foreign_child){.used = ns_of(usage.ru_utime) + ns_of(usage.ru_stime), .in = -1, .out = -1};
   return by_itself;
-}
-
-/* ---- its first line, asked for by who wants to know what it is --------------------------------------------------- */
-
-enum { FIRST_LINE_MS = 20000, QUIT_MS = 300 };
-
-/* 1, 0 after FIRST_LINE_MS and what the machine has taken from it meanwhile, -errno. */
-static int first_line(struct foreign_child *child, char **ret) {
-  for (;;) {
-    int r = foreign_next_line(child, ret);
-    if (r) return r;
-    if (await(child, child->out, FIRST_LINE_MS) <= 0) return 0;
-  }
-}
-
-/* What it has started has become a child of ours (a subreaper), as nothing else of this process has by now. Such a
- * child may have children, which then are ours. */
-static void end_orphans(void) {
-  char path[64];
-  snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
-  for (int found = 1; found;) {
-    int pid;
-    FILE *in = fopen(path, "re");
-    for (found = 0; in && fscanf(in, "%d", &pid) == 1; found++) kill(pid, SIGKILL), waitpid(pid, NULL, 0);
-    if (in) fclose(in);
-  }
-}
-
-/* ---- what it says on stderr while it is asked: all of it where that went well, else its last line in our own ---- */
-
-struct aside {
-  int file, kept; /* kept: our stderr */
-};
-
-/* The child inherits it. */
-static struct aside lay_aside(void) {
-  struct aside a = {.file = memfd_create("stderr", MFD_CLOEXEC), .kept = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)};
-  if (a.file >= 0 && a.kept >= 0) dup2(a.file, STDERR_FILENO);
-  return a;
-}
-
-static void take_back(const struct aside *a) {
-  if (a->file >= 0 && a->kept >= 0) dup2(a->kept, STDERR_FILENO);
-}
-
-static void end_aside(struct aside *a, bool well, struct lb_error *err) {
-  char buf[4096];
-  ssize_t n = 0;
-  off_t end = a->file >= 0 ? lseek(a->file, 0, SEEK_END) : 0,
-        from = well || end < (off_t)sizeof buf ? 0 : end - (off_t)sizeof buf + 1;
-  for (; from < end && (n = pread(a->file, buf, sizeof buf - 1, from)) > 0; from += n)
-    if (!well || write(STDERR_FILENO, buf, (size_t)n) < 0) break;
-  if (!well && from < end && n > 0) {
-    while (n > 0 && strchr(" \r\n", buf[n - 1])) n--;
-    buf[n] = '\0';
-    char *last = strrchr(buf, '\n');
-    for (char *c = last ? last + 1 : buf; *c; c++)
-      if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
-    size_t length = strlen(err->text);
-    snprintf(err->text + length, sizeof err->text - length, ": %.200s", last ? last + 1 : buf);
-  }
-  if (a->file >= 0) close(a->file);
-  if (a->kept >= 0) close(a->kept);
-}
-
-static int ask_first_line(const struct foreign *f, char *says, size_t size, int *ret_start_ms, struct aside *aside,
-                          struct lb_error *err) {
-  struct foreign_child child;
-  char fate[100] = "", *line = NULL;
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
-  int r = foreign_start(&child, f->command, f->folder);
-  take_back(aside);
-  if (r < 0) return lb_error(err, r, "cannot start it: %s", strerror(-r));
-  r = first_line(&child, &line);
-  const char *words = r > 0 ? foreign_first_line(line, err) : NULL;
-  if (words) snprintf(says, size, "%s", words);
-  foreign_end(&child, r == -ENODATA ? QUIT_MS : 0, fate, sizeof fate);
-  *ret_start_ms = (int)(child.used / LB_NS_PER_MS) + 1;
-  end_orphans();
-  prctl(PR_SET_CHILD_SUBREAPER, 0);
-  if (words) return 0;
-  if (r == -ENODATA) return lb_error(err, r, "it %s before it said what it is", fate);
-  if (r == 0) return lb_error(err, -ETIMEDOUT, "it has not said what it is within %d s", FIRST_LINE_MS / 1000);
-  if (r == -EMSGSIZE) lb_error(err, r, "its first line does not end");
-  else if (r < 0) return lb_error(err, r, "its stdout cannot be read: %s", strerror(-r));
-  return -EPROTO;
-}
-
-int lb_foreign_ask(const char *command, char *says, size_t size, int *ret_start_ms, struct lb_error *err) {
-  struct aside aside = lay_aside();
-  int r = ask_first_line(&(struct foreign){.command = (char *)command}, says, size, ret_start_ms, &aside, err);
-  end_aside(&aside, r == 0, err);
-  return r;
-}
-
-int foreign_ask_silently(const struct foreign *f, char *says, size_t size, int *ret_start_ms, struct lb_error *err) {
-  struct aside aside = lay_aside();
-  int r = ask_first_line(f, says, size, ret_start_ms, &aside, err);
-  end_aside(&aside, false, err);
-  return r;
-}
-
-/* ---- spoken to line by line, without any opinion on what it says ------------------------------------------------- */
-
-struct lb_talk {
-  struct foreign_child child;
-};
-
-struct lb_talk *lb_talk_start(const struct lb_protocol *protocol) {
-  const struct foreign *foreign = protocol->data;
-  struct lb_talk *talk = calloc(1, sizeof *talk);
-  if (talk && foreign_start(&talk->child, foreign->command, foreign->folder) == 0) return talk;
-  if (talk) lb_talk_end(talk, 0, NULL, 0);
-  return NULL;
-}
-
-int lb_talk_say(struct lb_talk *talk, const char *line) {
-  char whole[LB_FOREIGN_LINE_MAX];
-  if (snprintf(whole, sizeof whole, "%s\n", line) >= (int)sizeof whole) return -E2BIG;
-  return talk->child.in < 0 ? -EPIPE : foreign_write(&talk->child, whole);
-}
-
-int lb_talk_hear(struct lb_talk *talk, struct lb_env *env, lb_ns deadline, const char **ret) {
-  lb_ns before = foreign_held_up(&talk->child);
-  for (lb_ns until = deadline;;) {
-    char *line = NULL;
-    int r = foreign_next_line(&talk->child, &line);
-    *ret = line;
-    if (r) return r;
-    r = lb_wait_fd(env, talk->child.out, POLLIN, until);
-    if (r < 0) return r;
-    lb_ns now = lb_now(env), more = r == 0 && now >= deadline ? foreign_more(&talk->child, before, now - deadline) : 0;
-    if (r == 0 && more == 0) return 0;
-    if (r == 0) until = now + more;
-  }
-}
-
-lb_ns lb_talk_held_up(const struct lb_talk *talk) { return foreign_held_up(&talk->child); }
-
-pid_t lb_talk_pid(const struct lb_talk *talk) { return talk->child.pid; }
-
-void lb_talk_hang_up(struct lb_talk *talk) { hang_up(&talk->child); }
-
-bool lb_talk_end(struct lb_talk *talk, int patience_ms, char *fate, size_t size) {
-  if (!talk) return true;
-  bool by_itself = foreign_end(&talk->child, patience_ms, fate, size);
-  free(talk);
-  return by_itself;
-}
-
-bool lb_talk_value(const char *line, const char *name, char *buf, size_t size) {
-  char copy[LB_FOREIGN_LINE_MAX];
-  struct foreign_words words;
-  snprintf(copy, sizeof copy, "%s", line);
-  const char *value = foreign_split(copy, &words) == 0 ? foreign_value(&words, 0, name) : NULL;
-  if (value) snprintf(buf, size, "%s", value);
-  return value != NULL;
-}
-
-/* ---- what the kernel knows of it
- * -------------------------------------------------------------------------------------
- *
- * What the kernel knows of a foreign process: which server its connections lead to, and what it has mapped. A client
- * library hides its connections, but not from /proc: a socket has a number, and the tables of TCP say where it
- * leads. */
-
-enum { SOCKETS_MAX = 256, ESTABLISHED = 1, V4_WORDS = 1, V6_WORDS = 4 };
-
-struct sockets { /* of one process, by their numbers */
-  unsigned long inode[SOCKETS_MAX];
-  size_t count;
-};
-
-static void list_sockets(pid_t pid, struct sockets *ret) {
-  char path[300], text[64];
-  ret->count = 0;
-  snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-  DIR *files = opendir(path);
-  for (struct dirent *d; files && ret->count < SOCKETS_MAX && (d = readdir(files));) {
-    snprintf(path, sizeof path, "/proc/%d/fd/%.20s", (int)pid, d->d_name);
-    ssize_t n = readlink(path, text, sizeof text - 1);
-    if (n <= 0) continue;
-    text[n] = '\0';
-    if (sscanf(text, "socket:[%lu]", &ret->inode[ret->count]) == 1) ret->count++;
-  }
-  if (files) closedir(files);
-}
-
-static bool has_socket(const struct sockets *sockets, unsigned long inode) {
-  for (size_t i = 0; i < sockets->count; i++)
-    if (sockets->inode[i] == inode) return true;
-  return false;
-}
-
-/* An address as the kernel prints it: words of 32 bits in hexadecimal digits, each as this machine has_socket it. A JVM
- * talks to an address of version 4 through a socket of version 6. */
-static bool read_address(const char *hex, size_t words, char host[INET6_ADDRSTRLEN]) {
-  uint32_t word[V6_WORDS];
-  for (size_t i = 0; i < words; i++) {
-    unsigned value;
-    if (sscanf(hex + 8 * i, "%8x", &value) != 1) return false;
-    word[i] = value;
-  }
-  bool mapped = words == V6_WORDS && !word[0] && !word[1] && word[2] == htonl(0xffff);
-  if (words == V4_WORDS || mapped) return inet_ntop(AF_INET, &word[mapped ? 3 : 0], host, INET6_ADDRSTRLEN) != NULL;
-  return inet_ntop(AF_INET6, word, host, INET6_ADDRSTRLEN) != NULL;
-}
-
-static int endpoint_of(const struct lb_target *target, const char *host, unsigned port) {
-  for (size_t i = 0; i < target->count; i++)
-    if (target->endpoints[i].port == port && strcmp(target->endpoints[i].host, host) == 0) return (int)i;
-  return -ENOENT;
-}
-
-/* Its endpoints in bits, as far as they are in this table. Sentinels tell where the master is, and have no lock. */
-static uint64_t in_table(const struct lb_target *target, pid_t pid, const char *table, size_t words,
-                         const struct sockets *sockets) {
-  char path[64], line[512], peer[64], host[INET6_ADDRSTRLEN];
-  uint64_t found = 0;
-  snprintf(path, sizeof path, "/proc/%d/net/%s", (int)pid, table);
-  FILE *in = fopen(path, "re");
-  while (in && fgets(line, sizeof line, in)) {
-    unsigned port, state;
-    unsigned long inode;
-    if (sscanf(line, " %*d: %*[0-9A-Fa-f:] %40[0-9A-Fa-f]:%x %x %*s %*s %*s %*s %*s %lu", peer, &port, &state,
-               &inode) != 4)
-      continue;
-    if (state != ESTABLISHED || !has_socket(sockets, inode) || !read_address(peer, words, host)) continue;
-    int at = endpoint_of(target, host, port);
-    if (at >= 0 && at < 64 && strcmp(target->endpoints[at].service, "sentinel") != 0) found |= UINT64_C(1) << at;
-  }
-  if (in) fclose(in);
-  return found;
-}
-
-int foreign_server(const struct lb_target *target, pid_t pid) {
-  struct sockets sockets;
-  list_sockets(pid, &sockets);
-  uint64_t found = in_table(target, pid, "tcp", V4_WORDS, &sockets) | in_table(target, pid, "tcp6", V6_WORDS, &sockets);
-  if (!found || found & (found - 1)) return -ENOENT;
-  return __builtin_ctzll(found);
 }

@@ -19,9 +19,6 @@ struct foreign {
   const char *topologies[FOREIGN_TOPOLOGIES_MAX + 1];
 };
 
-/* As lb_foreign_ask(), in its folder. What it says on stderr is dropped. */
-int foreign_ask_silently(const struct foreign *f, char *says, size_t size, int *ret_start_ms, struct lb_error *err);
-
 /* ---- its process ---------------------------------------------------------------------------- */
 
 enum { FOREIGN_BUFFER = 64 * 1024, FOREIGN_UNASKED_MAX = 1000 };
@@ -48,11 +45,13 @@ lb_ns foreign_held_up(const struct foreign_child *child);
 /* A limit that began when foreign_held_up() was `before` has passed, `over` ns ago: for how much longer it is to be
  * waited for, as the machine holds it up. 0 = it is late by itself. May take 25 ms. */
 lb_ns foreign_more(const struct foreign_child *child, lb_ns before, lb_ns over);
+/* Waits until something can be read from fd, for `ms` and for as long as the machine holds it up meanwhile. As
+ * poll(2). */
+int foreign_await(const struct foreign_child *child, int fd, int ms);
+/* Closes its stdin. */
+void foreign_hang_up(struct foreign_child *child);
 /* Ends it: closes its stdin, gives it `patience_ms` to end by itself (and what it is held up meanwhile), and kills it.
  * What became of it in `fate` ("exited with status 3"). Safe on one that never started. False: it was killed. */
 bool foreign_end(struct foreign_child *child, int patience_ms, char *fate, size_t size);
-
-/* As the hook server says, of the process `pid`. */
-int foreign_server(const struct lb_target *target, pid_t pid);
 
 #endif

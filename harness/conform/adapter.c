@@ -14,6 +14,7 @@
 #include "conform_calls.h"
 #include "conform_process.h"
 #include "backends/foreign/foreign.h"
+#include "backends/foreign/talk.h"
 #include "backends/foreign/foreign_line.h"
 #include "network/proctree.h"
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backends/foreign/foreign.h"
+#include "backends/foreign/foreign_ask.h"
 #include "backends/registry.h"
 #include "theory/facts.h"
 #include "theory/facts_cell.h"

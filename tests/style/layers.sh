@@ -27,8 +27,8 @@ own       : base network servers backends:redis_record,pg,etcd,zk
 client    : base history scenario network preload backends:backend
 theory    : base scenario servers backends:backend,foreign,registry
 trial     : base history scenario network servers client backends:backend
-run       : base history scenario network preload servers own client theory trial backends:backend,foreign,registry
-conform   : base network servers client run backends:backend,foreign,foreign_line,registry
+run       : base history scenario network preload servers own client theory trial backends:backend,foreign,foreign_ask,registry
+conform   : base network servers client run backends:backend,foreign,foreign_line,talk,registry
 cost      : base network servers client run backends:backend
 serve     : base history scenario network servers client trial run
 hunt      : base history scenario network servers client theory trial run backends:backend,registry

@@ -14,7 +14,6 @@ sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
 import tap  # noqa: E402
 
 OTHERS = {
-    "backends/foreign/foreign.h": 9,
     "harness/base/called.h": 2,
     "harness/base/suggest.h": 1,
     "harness/cli/cli.h": 39,

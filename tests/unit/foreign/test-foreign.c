@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "backends/foreign/foreign_child.h"
+#include "backends/foreign/foreign_ask.h"
+#include "backends/foreign/foreign_server.h"
+#include "backends/foreign/talk.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "client/env.h"
