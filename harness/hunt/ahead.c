@@ -28,7 +28,7 @@ size_t lb_hunt_ahead_known(const struct lb_hunt_journal *journal, size_t *ret_al
   return known;
 }
 
-/* Seconds for all of them that nobody has looked at. */
+/* Seconds for all timelines that no trial has decided yet. */
 static double ahead_look_s(const struct lb_hunt_journal *journal, const struct lb_room *room) {
   const struct lb_hunt_space *space = journal->space;
   struct lb_effort *effort = calloc(space->count + 1, sizeof *effort);

@@ -248,14 +248,14 @@ static enum lb_hunt_servers servers_of(const struct lb_topology *t) {
   return t->family->majority ? LB_HUNT_ENSEMBLE : LB_HUNT_REPLICATED;
 }
 
-/* Of two servers the majority are both, so the other one is not in the minority. */
+/* The majority of two servers are both, so the other server is not in the minority. */
 static const char *others_of(const struct lb_topology *t) {
   if (t->data_count < 2) return NULL;
   return t->data_count == 2 ? "replicas" : "minority";
 }
 
-/* Where no point lies in the middle of an acquire, the first that comes after something: the reply is there, and nobody
- * has looked. */
+/* The point in the middle of an acquire. A protocol without one gets the first point that comes after something: the
+ * reply is there, and was not read. */
 static const char *inside_of(const struct lb_protocol *p) {
   static const char after[] = "after-";
   if (p->midway) return p->midway;

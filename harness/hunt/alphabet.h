@@ -97,7 +97,7 @@ struct lb_hunt_system {
   bool sets_clients;    /* the clocks of its clients can be set */
   bool session;         /* a lock lives as long as a session */
   bool client_wall;     /* its correctness depends on the wall clock of clients */
-  int64_t detector_ms;  /* how long a server has to be silent for another to take over; 0 = nobody looks */
+  int64_t detector_ms;  /* how long a server is silent until a failover; 0 = the others do not watch */
   int64_t start_ms;     /* processor time until its servers are there, about */
   int64_t least_ttl_ms; /* the shortest lease that the servers grant; 0 = any */
 };

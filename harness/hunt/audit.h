@@ -24,9 +24,9 @@ enum lb_hunt_answer {
 struct lb_hunt_drawn { /* both as indices of the space */
   size_t timeline, stand_in;
 };
-/* The sample: of each sound reason a share of those with so many faults, drawn by the seed; malloc'd, into *ret. Not
- * drawn is what has nobody who stands for it, or cannot be written as a scenario, as it asks somebody who is dead. 0 or
- * -ENOMEM. */
+/* The sample: of each sound reason a share of those with so many faults, drawn by the seed; malloc'd, into *ret. It
+ * leaves out a timeline without a stand-in, and one that would need an answer of a dead client or server. 0 or -ENOMEM.
+ */
 int lb_hunt_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults, double share,
                  struct lb_hunt_drawn **ret, size_t *ret_count);
 

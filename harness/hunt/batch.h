@@ -37,9 +37,9 @@ struct lb_hunt_batch {
   const size_t *timeline; /* `count` of them */
   size_t count;
   unsigned guards; /* each timeline under each of these: 1 << enum lb_guard */
-  int repeats;     /* decided trials that are wanted of each */
+  int repeats;     /* how many trials of each have to be decided */
   int again;       /* trials more at most, for undecided ones */
-  bool as_given;   /* in this order; else those that take long come first, so that nobody waits for them at the end */
+  bool as_given;   /* in this order; else the longest come first, so that the end does not wait for them */
   bool alone;      /* one trial at a time */
   bool fresh;      /* each on servers of its own, whatever the others have */
   struct lb_hunt_journal *journal; /* into which they are entered; NULL = that of all batches */

@@ -68,7 +68,7 @@ static ptrdiff_t find_set(const struct lb_hunt *h, const struct lb_hunt_deeds *d
   return best;
 }
 
-/* Of a timeline that is in the scenario and has as many faults: it does one of them to fewer hosts. */
+/* True if this timeline does a fault of the scenario to fewer hosts. It has as many faults, and is in the scenario. */
 static bool hits_fewer(const struct lb_hunt_timeline *t, const struct lb_hunt_deeds *d) {
   for (size_t i = 0; i < t->fault_count; i++) {
     struct lb_hunt_fault there = d->deed[i];
@@ -135,7 +135,7 @@ static void mark_written(const struct lb_hunt *h, const struct lb_hunt_deeds *d,
   }
 }
 
-/* What comes out there; of a cell that means nothing, or that nobody expects anything of, LB_NA. */
+/* The verdict that the scenario expects there. LB_NA if the question means nothing, or nothing is expected. */
 static enum lb_verdict expected_of(const struct lb_hunt *h, const struct lb_scenario *scenario) {
   struct lb_error why;
   struct lb_system system;
@@ -224,7 +224,8 @@ static size_t find(const struct lb_scenario *s, enum lb_verb verb, size_t from) 
   return from;
 }
 
-/* Who asks beside the next steps has been granted when it is waited for, or does something. */
+/* The step by which a client has its grant: it is waited for, or uses the resource. Its request may run beside the
+ * steps in between. */
 static size_t find_granted(const struct lb_scenario *s, size_t asks) {
   if (asks == s->step_count || s->steps[asks].verb == LB_STEP_ACQUIRE) return asks;
   for (size_t i = asks + 1; i < s->step_count; i++)

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * compare.h - a scenario that somebody has written, in the words of the hunt: what is done to whom, in which slot of
- * the program, and until when. Client 1 is the one that holds, from its last acquire before it writes.
+ * compare.h - a hand-written scenario in the words of the hunt: what is done to which host, in which slot of the
+ * program, and until when. Client 1 is the one that holds, from its last acquire before it writes.
+ *
+ * A hunt says three things of such scenarios: whether a set explains each violation that they expect, whether a set
+ * contradicts what they call safe, and which sets are in none of them.
+ *
+ * A set is in a scenario if the scenario has its faults in their order. Each is in the same slot and undone in the same
+ * part of the program (struct lb_hunt_deeds). Only expectations under the guard of the hunt count.
  */
 #ifndef LB_HUNT_COMPARE_H
 #define LB_HUNT_COMPARE_H
@@ -16,10 +22,10 @@ enum lb_hunt_why {
   LB_HUNT_NO_WHY,
   LB_HUNT_WHY_VERB,   /* a fault that is not in the alphabet */
   LB_HUNT_WHY_PART,   /* done to hosts that the hunt does not tell apart */
-  LB_HUNT_WHY_LONGER, /* taken back when every lease is over, and by then nobody else took over */
+  LB_HUNT_WHY_LONGER, /* taken back when every lease is over, without a failover by then */
   LB_HUNT_WHY_START,  /* a dead client starts again */
   LB_HUNT_WHY_OPTION, /* an option of the lock that the hunt did not set */
-  LB_HUNT_WHY_ENDS,   /* a lease that nobody renews ends while its holder works */
+  LB_HUNT_WHY_ENDS,   /* a lease without renewal ends while its holder works */
   LB_HUNT_WHY_UNRUN,  /* the hunt has not run that timeline: out of its bounds, or of its budget */
   LB_HUNT_WHY_SAFE,   /* it has, and it was safe there */
   LB_HUNT_WHY_MORE,   /* the scenario does more than the set, which may hide it */
@@ -31,8 +37,8 @@ const char *lb_hunt_why_text(enum lb_hunt_why why);
 
 #define LB_HUNT_DEEDS_MAX 16
 struct lb_hunt_deeds {
-  struct lb_hunt_fault deed
-      [LB_HUNT_DEEDS_MAX]; /* in their order. What is done when client 1 is dead is not among them: nobody holds beside it then */
+  struct lb_hunt_fault
+      deed[LB_HUNT_DEEDS_MAX]; /* in their order, without those after client 1 died: it holds no more */
   size_t count;
   enum lb_hunt_why foreign; /* what of it the hunt does not know; LB_HUNT_NO_WHY = all of it is there */
   const char *form;         /* of LB_HUNT_WHY_VERB: of which verb (lb_step_row); else "". Static */
@@ -42,13 +48,6 @@ struct lb_hunt_deeds {
 /* Reads it off the steps, as they are played on this system: a step without a host there is none. Options of the
  * scenario are not looked at. */
 struct lb_hunt_deeds lb_hunt_deeds_of(const struct lb_scenario *scenario, const struct lb_hunt_system *system);
-
-/* What a hunt says of the scenarios that people have written: does a set explain each violation that they expect, does
- * one contradict what they call safe, and which sets has nobody written down?
- *
- * A set is in a scenario if its faults are among those of the scenario, in their order, each in the same slot and
- * undone in the same part of the program (struct lb_hunt_deeds). Where the two differ it says why. Expectations under
- * the guard of the hunt only. */
 
 enum lb_hunt_relation {
   LB_HUNT_EXPLAINED, /* violated, and a set that broke every time is in it, or at least one that broke in some trials */

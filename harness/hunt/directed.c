@@ -2,6 +2,13 @@
  *
  * From a history of a campaign to a directed timeline: which two clients met, which faults began before, and what came
  * after what.
+ *
+ * The file of that timeline has the items in their order, without the faults that are left out. The first fault of a
+ * server that decided names it `primary`, and so do later ones of that server while it led. A fault of the next server
+ * that decided names `primary 2`: in a replay the servers choose which one that is. Another server is a node.
+ *
+ * A client's request is a step of its own only if a fault lies between it and its answer. Otherwise client 1 acquires
+ * where it was granted, and client 2 asks when client 1 holds.
  */
 #include "directed.h"
 
@@ -118,7 +125,7 @@ static const struct lb_episode *choose(const struct lb_check *check) {
   return check->episode_count ? &check->episodes[0] : NULL;
 }
 
-/* Of those who held already, the one that is not the client that came. */
+/* The earlier holder: a client of the double hold that is not the one that came. */
 static uint32_t earlier(const struct lb_history *h, const struct lb_episode *e) {
   for (size_t i = 0; i < e->client_count; i++)
     if (e->clients[i] != h->events[e->begin_event].client) return e->clients[i];
@@ -310,7 +317,7 @@ struct writer {
   const struct lb_directed_of *of;
   const bool *keep;
   FILE *file;
-  const char *first;                     /* the host that `primary` stands for; NULL = nobody yet */
+  const char *first;                     /* the host that `primary` stands for; NULL = none yet */
   bool acquired[LB_DIRECTED_FAULTS_MAX]; /* the holder that this fault hits has the lock */
   bool began[3];                         /* client 1, 2 has begun to ask */
   bool ended_1;                          /* client 1 has written and released */
@@ -318,7 +325,7 @@ struct writer {
   long long wait_ms;                     /* before the next step */
 };
 
-/* What is to be waited for before it becomes a line of its own, and only then: at the end nobody waits. */
+/* A wait becomes a line before the next step, and only then: at the end there is none. */
 
 static void __attribute__((format(printf, 2, 3))) step(struct writer *w, const char *format, ...) {
   va_list args;
@@ -330,12 +337,6 @@ static void __attribute__((format(printf, 2, 3))) step(struct writer *w, const c
   fputc('\n', w->file);
   va_end(args);
 }
-
-/* The faults of a directed timeline as steps, and whom they hit in its words.
- *
- * The first fault of a server that decided names it `primary`, and so do later ones of the same server while it led.
- * One that hit a server that had taken over is of `primary 2`: which server that is when it is played again, the
- * servers choose. Another server is a node. */
 
 enum { ROLE = 64 };
 
@@ -364,7 +365,7 @@ static int reigns_before(const struct writer *w, const struct lb_directed_fault 
   return count;
 }
 
-/* Whom a fault hits, in words of this timeline. */
+/* The role that a fault hits, in words of this timeline. */
 static void target(struct writer *w, const struct lb_directed_fault *f, char ret[ROLE]) {
   int before = f->reign >= 0 ? reigns_before(w, f) : 0;
   if (f->reign >= 0 && !w->first) w->first = f->host;
@@ -396,7 +397,8 @@ static void take(struct writer *w, size_t fault) {
   step(w, "client %d acquire within %dms", f->client, PROLOGUE_MS);
 }
 
-/* Before somebody asks in vain, whoever is hit as holder from this place on until client 1 holds has to hold. */
+/* A client that is hit as holder before client 1 holds has to acquire before another client asks. Otherwise it would be
+ * refused. */
 static void take_ahead(struct writer *w, size_t from) {
   for (size_t i = from; i < place_of(w->d, LB_DIRECTED_HOLDS_1); i++)
     if (w->d->item[i].kind == LB_DIRECTED_DO && w->keep[w->d->item[i].fault]) take(w, w->d->item[i].fault);
@@ -432,11 +434,6 @@ static void end_fault(struct writer *w, size_t fault) {
   if (f->step.verb == LB_STEP_PAUSE) step(w, "resume %s", a);
   if (f->step.verb == LB_STEP_PAUSE && w->acquired[fault]) step(w, "%s release within %dms", a, RELEASE_MS);
 }
-
-/* The steps of a directed timeline: its items in their order, those of faults that are left out skipped.
- *
- * A client's request is a step of its own only where a fault lies between it and its answer, else client 1 acquires
- * where it was granted, and client 2 asks when client 1 holds. */
 
 /* A fault that is kept stops client 1 while it holds. */
 static bool stops_1(const struct lb_directed *d, const bool keep[]) {

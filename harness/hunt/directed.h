@@ -8,6 +8,11 @@
  * left out, but where a fault hit one. Within a lease client 1 holds until client 2 has written, and only overlaps
  * within its lease count. Of an overlap after the lease client 1 holds no longer than its own program takes, so only a
  * fault that stops it makes the lease end: without faults nothing breaks a lock of either kind.
+ *
+ * Shrinking plays such timelines on real servers, first with fewer faults, then with shorter times, as long as a trial
+ * is violated. It starts with the first of these that breaks in every trial: no fault, one fault alone, the last two
+ * and more up to the whole, each in every way to play the two clients (lb_directed_way). If none does, it starts with
+ * the one that broke most often; then half as often is enough. Every question is asked with new seeds.
  */
 #ifndef LB_HUNT_DIRECTED_H
 #define LB_HUNT_DIRECTED_H
@@ -81,8 +86,8 @@ int lb_directed_read(const struct lb_history *history, const struct lb_check *ch
 void lb_directed_clear(struct lb_directed *directed);
 /* Whether this way to play these faults differs from the others. */
 bool lb_directed_may(const struct lb_directed *directed, const bool keep[], enum lb_directed_way way);
-/* Of each item, whether the timeline with these faults waits before it: not before anything was done, not while a fault
- * lasted that is left out, and not when both hold, for which the timeline goes by events. */
+/* For each item, whether the timeline with these faults waits before it. It does not wait before the first deed, while
+ * a left-out fault lasted, or when both hold: there the timeline goes by events. */
 void lb_directed_waits(const struct lb_directed *directed, const bool keep[], bool ret[LB_DIRECTED_ITEMS_MAX]);
 /* The scenario with the faults that are kept; `note` is a line of its header or NULL, `expected` a word of [expect]. 0
  * or -errno of the file. */
@@ -90,14 +95,6 @@ int lb_directed_write(const struct lb_directed *directed, const bool keep[], con
                       const char *note, const char *expected, FILE *file);
 
 /* ---- shrinking ---- */
-
-/* A directed timeline is cut down on real servers: first its faults, then its times, as long as it breaks
- * the lock.
- *
- * It breaks if a trial of its scenario is violated. It starts with the first of these that breaks in every trial: no
- * fault, one fault alone, the last two and more up to the whole, each in every way to play the two clients
- * (lb_directed_way). If none does, with what broke most often; then half as often is enough. Every question is asked
- * with new seeds. */
 
 struct lb_shrink_live {
   const char *what;  /* "start", "faults", "times", "again" */

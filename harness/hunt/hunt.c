@@ -241,7 +241,7 @@ static double left_s(void *clock) {
   return g->order->budget_s * g->share - lb_hunting_spent(g);
 }
 
-/* Of what was interrupted: the sets as far as they are known. */
+/* After an interruption: the sets as far as they are known. */
 static int close_off(struct lb_hunting *g) {
   int r;
   do {

@@ -58,7 +58,7 @@ struct lb_hunt_order { /* what is wanted. Texts and tables are borrowed */
   /* Before the first trial: it has so many timelines to look at, and takes so long, or as long as its budget. */
   void (*begin)(void *display, size_t timelines, double seconds);
   void (*tick)(void *display, const struct lb_hunt_live *live);
-  void (*trial)(void *display, const struct lb_hunt_trial *trial); /* NULL = nobody wants to know */
+  void (*trial)(void *display, const struct lb_hunt_trial *trial); /* may be NULL */
   void *display;
 };
 

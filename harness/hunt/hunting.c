@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Then nobody asks again. */
+/* So many undecided trials, and the timeline is not played again. */
 enum { UNDECIDED_MAX = LB_HUNTING_AGAIN + 2 };
 
 double lb_hunting_spent(const struct lb_hunting *g) { return (double)(lb_clock_ns() - g->begin) / 1e9; }

@@ -17,7 +17,7 @@ enum { LINE = 600 };
 /* 2: what came of a trial has classes of its own for damage and numbers, which older journals call `lease`. */
 #define HEAD "# hunt 2 of "
 
-/* Of its first line. */
+/* The number of a reason is a hash of its first line. */
 static uint64_t number_of(const char *text) { return lb_hash(LB_HASH_BEGIN, text, strcspn(text, "\n")); }
 
 static void doubt(struct lb_hunt_doubt *d, const char *why) {
@@ -116,8 +116,8 @@ int lb_hunt_journal_close(struct lb_hunt_journal *journal) {
   return failed ? -EIO : 0;
 }
 
-/* From the verdict of a trial to the answer that a hunt counts. A trial that the judge calls stuck, or in which nobody
- * was refused by anybody, says nothing of exclusion: the faults stopped the service, and that is an answer of its
+/* From the verdict of a trial to the answer that a hunt counts. A trial that the judge calls stuck says nothing of
+ * exclusion, and neither does one without a refused request. The faults stopped the service, which is an answer of its
  * own. */
 
 static const char *const outcomes[LB_HUNT_OUTCOME_COUNT] = {"safe",    "lease",   "expired",  "damage",
@@ -399,7 +399,7 @@ static bool wants(const struct lb_hunt_journal *b, size_t timeline) {
   return lb_hunt_decided(count) < LB_HUNT_SURE && count->of[LB_HUNT_UNDECIDED] < LB_HUNT_SURE;
 }
 
-/* Who broke once, in any class, and has no minimal set of that class in it. */
+/* A timeline that broke once, in any class, and has no minimal set of that class in it. */
 static bool is_candidate(const struct lb_hunt_journal *b, const struct lb_hunt_sets *sets, size_t timeline,
                          size_t faults) {
   if (b->space->timeline[timeline].fault_count != faults) return false;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * journal.h - what came of the timelines of a hunt: outcomes, their journal, and the minimal sets in it.
+ *
+ * A set is minimal in its class if its timeline broke in every decided trial, at least LB_HUNT_SURE of them. Each proper
+ * subset was run as often, and never broke in that class. Nothing follows for supersets: a further fault can hide what
+ * two did.
  */
 #ifndef LB_HUNT_JOURNAL_H
 #define LB_HUNT_JOURNAL_H
@@ -17,9 +21,9 @@ enum lb_hunt_outcome {
   LB_HUNT_SAFE,
   LB_HUNT_LEASE,   /* two held, and the leases of both ran */
   LB_HUNT_EXPIRED, /* two held, but the earlier lease was over */
-  LB_HUNT_DAMAGE,  /* nobody held beside another one, but the resource was damaged */
+  LB_HUNT_DAMAGE,  /* no two held at once, but the resource was damaged */
   LB_HUNT_NUMBERS, /* only a fencing token that repeats or goes backwards */
-  LB_HUNT_BLOCKED, /* nobody could be granted the lock while it mattered, or not again at the end. Never safe: the question was not answered */
+  LB_HUNT_BLOCKED, /* the lock could not be had while it mattered, or again at the end. Not safe: no answer */
   LB_HUNT_UNDECIDED,
   LB_HUNT_OUTCOME_COUNT
 };
@@ -85,12 +89,6 @@ const struct lb_hunt_count *lb_hunt_seen(const struct lb_hunt_journal *journal, 
 bool lb_hunt_is_hopeless(const struct lb_hunt_journal *journal, size_t timeline, enum lb_guard guard);
 /* 0, or -errno if something could not be written. */
 int lb_hunt_journal_close(struct lb_hunt_journal *journal);
-
-/* The minimal breaking sets in a journal: which faults it takes, none of them too many. Nothing is run here.
- *
- * A set is minimal in its class if its timeline broke in every decided trial, at least LB_HUNT_SURE of them, and every
- * proper subset, run as often, did not break in that class once. Nothing is assumed of supersets: a further fault can
- * hide what two did. */
 
 #define LB_HUNT_SURE 5 /* n of n */
 

@@ -39,7 +39,7 @@ static const char *const answers[LB_HUNT_ANSWER_COUNT] = {"", "same", "other", "
 /* "", "same", "other", "unclear", "undecided". */
 static const char *answer_name(enum lb_hunt_answer answer) { return answers[answer]; }
 
-/* Of the texts, reasons have commas. */
+/* The texts stand in quotes, as reasons have commas. */
 static void write_row(const struct lb_hunt *h, size_t i, FILE *out) {
   const struct lb_hunt_timeline *t = &h->space.timeline[i];
   const struct lb_hunt_count *c = lb_hunt_seen(&h->journal, i);
@@ -150,7 +150,7 @@ static json_t *without_json(const struct lb_hunt_order *order) {
   return all;
 }
 
-/* Of hunt/NN.ini. */
+/* The set of hunt/NN.ini. */
 static json_t *set_json(const struct lb_hunt *h, size_t i) {
   const struct lb_hunt_set *set = &h->sets.set[i];
   char file[40], id[LB_HUNT_ID_MAX], form[LB_HUNT_ID_MAX];

@@ -21,8 +21,8 @@ static bool is_as_at_h(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
   return f.slot == LB_HUNT_ASKING && s->decided_inside && !told;
 }
 
-/* Of two servers each is cut off from the other, unless others watch them. An operator who takes a primary for lost does
- * not take a replica for one: so it has to be healed before he does. */
+/* If there are two servers, each is cut off from the other, unless others watch them. An operator who takes a primary
+ * for lost does not do so with a replica, so this fault must be healed before the operator acts. */
 static bool is_one_link(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
   return s->count == 2 && !s->watched && f.target == LB_HUNT_F && f.undo == LB_HUNT_MID;
 }
@@ -72,8 +72,8 @@ static bool lasts(struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
   return earlier.undo == LB_HUNT_AFTER && later.slot < LB_HUNT_CHECKED;
 }
 
-/* Who is dead cannot be hit, but started again, and cut off when it is back. Who stands still cannot be asked for its
- * clock (that of a client is set before), and whoever stops it again has to continue it at the same time. */
+/* A dead host cannot be hit. It can be started again, and cut off when it is back. A stopped server cannot be asked for
+ * its clock (that of a client is set before). A second stop of a host has to end at the same time as the first. */
 static bool is_dead(struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
   if (!(targeted(earlier) & targeted(later)) || !lasts(earlier, later)) return false;
   bool asks = is_clock(later) && !lb_hunt_of_client(later);
@@ -216,8 +216,8 @@ static const struct {
 bool lb_hunt_pruned_is_sound(enum lb_hunt_pruned why) { return reasons[why].sound; }
 const char *lb_hunt_pruned_text(enum lb_hunt_pruned why) { return reasons[why].text; }
 
-/* Who stands for a timeline that is soundly pruned. Each reason claims that it comes out as another one, and here is
- * which: so the claim can be tried. */
+/* Finds the timeline that stands for a soundly pruned one. Each reason claims that both come out alike, so the claim
+ * can be tested. */
 
 static void drop(struct lb_hunt_timeline *t, size_t at) {
   memmove(t->fault + at, t->fault + at + 1, (t->fault_count - at - 1) * sizeof *t->fault);
@@ -284,7 +284,7 @@ static void put_in_order(struct lb_hunt_timeline *t) {
   put(t, to, f);
 }
 
-/* One claim. False if nobody made one. */
+/* One claim. False if no reason makes one. */
 static bool follow(const struct lb_hunt_system *s, struct lb_hunt_timeline *t) {
   size_t alone = find_fault(s, t, t->pruned), later = find_later(s, t, t->pruned);
   if (alone == t->fault_count && later == t->fault_count && t->pruned != LB_HUNT_ORDER && t->pruned != LB_HUNT_NO_DRIFT)

@@ -73,7 +73,7 @@ int lb_hunting_audit_draw(struct lb_hunting *g, size_t faults) {
   return 0;
 }
 
-/* Who stands for another one is run by the hunt, unless the space leaves it out or there is a set in it. */
+/* The hunt runs a stand-in, unless the space leaves it out or there is a set in it. */
 static bool is_run_by_the_hunt(const struct lb_hunting *g, size_t timeline) {
   const struct lb_hunt_space *space = &g->h->space;
   return space->timeline[timeline].pruned == LB_HUNT_RUN &&
@@ -98,10 +98,9 @@ size_t lb_hunting_audit_closer(const struct lb_hunting *g, size_t ret[]) {
 
 /* ---- samples of what was or was not run -------------------------------------------------------------------------- */
 
-/* Timelines that were not run because of a set in them: does a sample of them break as well? One that does not is no
- * mistake of the set, but a fault that hides another one. */
-/* Drawn from all of them, whether they were run or not: so the same sets have the same sample, however often a hunt
- * goes on. */
+/* Timelines that were not run because of a set in them: does a sample of them break as well? One that does not break is
+ * no mistake of the set: a fault hides another one. Drawn from all of them, run or not, so the same sets have the same
+ * sample however often a hunt goes on. */
 size_t lb_hunting_draw_held(const struct lb_hunting *g, const size_t order[], size_t count,
                             size_t ret[LB_HUNTING_SAMPLE_MAX]) {
   size_t some = 0, held = 0, seen = 0;

@@ -19,8 +19,8 @@ size_t lb_hunting_draw_safe(const struct lb_hunting *g, const size_t order[], si
 /* Draws a sample of the timelines with so many faults that are soundly pruned (audit.h). 0; -ENOMEM; -errno with one
  * line in err. */
 int lb_hunting_audit_draw(struct lb_hunting *g, size_t faults);
-/* Of all samples that were drawn: what has to be run once, as nobody else does; and what has to be run again, as the
- * two of a pair differ. How many; ret has room for the space. */
+/* For all samples that were drawn: what the hunt itself does not run, to be run once; and pairs that differ, to be run
+ * again. How many; ret has room for the space. */
 size_t lb_hunting_audit_open(const struct lb_hunting *g, size_t ret[]);
 size_t lb_hunting_audit_closer(const struct lb_hunting *g, size_t ret[]);
 

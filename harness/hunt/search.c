@@ -158,7 +158,7 @@ static int play_all_of(struct round *r) {
   return result;
 }
 
-/* What was asked beside others in vain is asked alone on the machine, once nothing else is wanted. */
+/* A timeline that stayed undecided beside others is played alone on the machine, once nothing else is left. */
 static int play_alone(struct round *r) {
   struct lb_hunting *g = r->g;
   for (size_t i = 0; i < r->order_count; i++) {
@@ -305,7 +305,7 @@ static int by_turn(const void *left, const void *right) {
   return a->group < b->group ? -1 : a->group > b->group;
 }
 
-/* Of a single fault the kinds take no turns: all of them are run. */
+/* The kinds of a single fault take no turns: all of them are run. */
 static void take_turns(struct entry *entries, size_t count, size_t faults, size_t *seen) {
   for (size_t i = 0; i < GROUPS; i++) seen[i] = 0;
   for (size_t i = 0; i < count; i++) entries[i].turn = seen[entries[i].group]++;

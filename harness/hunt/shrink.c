@@ -72,13 +72,13 @@ static size_t count_ahead(const struct lb_directed *d) {
   return WAYS + (d->fault_count > 0 ? WAYS : 0) + WAITS + LAST;
 }
 
-/* Of so many that are ahead; the last one has FINAL times the trials. */
+/* The seconds of so many timelines that are ahead; the last one has FINAL times the trials. */
 static double seconds_ahead(const struct shrinker *k, size_t count) {
   return (double)(count > 0 ? count + FINAL - 1 : 0) * k->ahead.each_s;
 }
 
-/* The trials of a timeline side by side: it waits as long as all that happens up to its end, at most, and for whoever
- * is asked. */
+/* The trials of a timeline run side by side. Each waits at most as long as everything up to its end took, and for the
+ * clients that are asked. */
 static double seconds_of(const struct shrinker *k) {
   enum { TRIALS_MOST = 100, OWN_MS = 1500, WAITS_MOST_MS = 10000 };
   struct lb_effort effort[TRIALS_MOST];

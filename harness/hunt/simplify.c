@@ -260,7 +260,7 @@ enum { CHUNK = 4 };
 enum {
   UNDECIDED_MAX = 4,
   MORE = 2
-}; /* so many undecided trials, and nobody asks again; rounds beside the first, for undecided ones */
+}; /* a form with so many undecided trials is not played again; rounds beside the first, for undecided ones */
 
 struct replaying {
   struct lb_hunt_journal *journal;
@@ -454,7 +454,7 @@ struct probing {
   const struct lb_hunt_set *set;
 };
 
-/* Its trials are in a journal of their own, which nobody keeps: it is about one length. */
+/* Its trials are in a journal of their own, which is thrown away: it is about one length. */
 static int probe(void *to, int64_t ms) {
   const struct probing *p = to;
   const struct lb_hunt_form *form = &p->set->simplest;

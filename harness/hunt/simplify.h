@@ -19,7 +19,7 @@
 size_t lb_hunt_simpler(const struct lb_hunt_space *space, const struct lb_hunt_form *form, enum lb_hunt_outcome class,
                        struct lb_hunt_form ret[LB_HUNT_SIMPLER_MAX]);
 
-/* Who plays forms, with new seeds on fresh servers, and knows what came of all that were played. */
+/* Plays forms, with new seeds on fresh servers, and knows the results of all that were played. */
 struct lb_hunt_player {
   /* Each of these timelines so many times without what `without` says. 0; 1 = no more, as the time is over; -EINTR and
    * other -errno. */

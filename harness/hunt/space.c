@@ -40,7 +40,7 @@ struct words { /* the letters, in the order of their slots */
   size_t count;
 };
 
-/* Of the regime `drift` only what drifts: the others are those of `long`. */
+/* The regime `drift` has only timelines in which a clock drifts: the others are those of `long`. */
 static bool belongs(const struct lb_hunt_timeline *t) {
   bool drifts = t->regime != LB_HUNT_DRIFT || t->fault_count == 0;
   for (size_t i = 0; i < t->fault_count; i++) drifts |= lb_hunt_drifts(t->fault[i]);

@@ -28,7 +28,7 @@ enum lb_hunt_pruned {
   LB_HUNT_ORDER,         /* neighbours in one slot that touch no common host: another order of them is run */
   LB_HUNT_NO_DRIFT,      /* of the regime drift, and no clock drifts: as in `long`. Run for the subsets of others */
   /* Bounds: the first one always, the others at two faults and more. */
-  LB_HUNT_NO_QUEUE, /* a fault at W, where nobody queues */
+  LB_HUNT_NO_QUEUE, /* a fault at W, where no client queues */
   LB_HUNT_FEWER_HOSTS, /* a majority, or one server of a minority: a part of all or of that minority, and run where these broke */
   LB_HUNT_HARMLESS_CLOCK, /* a clock that only makes leases longer */
   LB_HUNT_HOLDER_KILLED,  /* client 1 is killed after its grant */

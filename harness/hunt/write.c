@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * A timeline as a scenario file that says what it is, how to play it again, and all that is played.
+ *
+ * The program is the same for every lock: client 1 goes step by step, clients 2 and 3 do whole sections by themselves.
+ * Faults stand in its slots.
+ *
+ * Client 3 opens its session behind the faults and the failover that they cause; client 2 has had its connection all
+ * along. If the primary was stopped before client 1 asked, the request waits there until it goes on, and client 1 holds
+ * only then.
  */
 #include "write.h"
 
@@ -25,8 +32,8 @@ static const struct {
   bool renew;
 } regimes[LB_HUNT_REGIME_COUNT] = {
     [LB_HUNT_LONG] = {10000, false}, [LB_HUNT_SHORT] = {1000, true}, [LB_HUNT_DRIFT] = {2000, false}};
-/* Where nobody looks, nobody takes over: long enough to be felt, and where leases are short for longer than one of
- * them. */
+/* If servers do not watch each other, there is no failover. A fault then lasts long enough to be felt; where leases are
+ * short, it lasts longer than one of them. */
 enum { UNSEEN_MS = 500, TICKS = 8, DETECTORS = 4 };
 
 /* Between the end of a session and the moment at which the others notice, if there is one; else half of what they bear.
@@ -47,7 +54,7 @@ struct lb_hunt_times lb_hunt_times_of(const struct lb_hunt_system *s, enum lb_hu
   if (settings->no_renewal) t.renew = false;
   int64_t free_ms = servers[s->servers].write_ms;
   t.write_ms = free_ms;
-  if (regime == LB_HUNT_SHORT) t.write_ms += t.ttl_ms * 3 / 2; /* a lease that nobody renews ends first */
+  if (regime == LB_HUNT_SHORT) t.write_ms += t.ttl_ms * 3 / 2; /* a lease without renewal ends first */
   if (regime == LB_HUNT_DRIFT) t.write_ms = t.ttl_ms * 4 / 5;
   if (settings->write_ms > 0) t.write_ms = settings->write_ms;
   t.failover_ms = servers[s->servers].failover_ms + DETECTORS * s->detector_ms;
@@ -60,8 +67,8 @@ struct lb_hunt_times lb_hunt_times_of(const struct lb_hunt_system *s, enum lb_hu
 
 /* ---- how long it takes ------------------------------------------------------------------------------------------- */
 
-/* A lease of a client that was cut off has to end before somebody else is granted the lock; that of one that died may
- * not end at all, and is waited for in vain then by all who have sections. */
+/* The lease of a client that was cut off has to end before another client is granted the lock. The lease of a dead
+ * client may never end: then all clients with sections wait until they time out. */
 static int64_t of_fault(const struct lb_hunt_times *t, const struct lb_hunt_system *s, struct lb_hunt_fault f) {
   int64_t ms = f.undo == LB_HUNT_MID ? t->mid_ms : f.undo == LB_HUNT_AFTER ? DETECTORS * s->detector_ms + UNSEEN_MS : 0;
   if (f.kind == LB_HUNT_RESTART || f.kind == LB_HUNT_KILL) ms += UNSEEN_MS;
@@ -170,7 +177,7 @@ static void act(struct lb_hunt_program *p, struct lb_hunt_fault f) {
   if (f.kind == LB_HUNT_KILL && lb_hunt_of_client(f)) p->dead[f.target == LB_HUNT_C1 ? 1 : 2] = true;
 }
 
-/* Who was killed or started again later does not stand still any more. */
+/* A host that was killed or started again later is not stopped any more. */
 static bool is_over(const struct lb_hunt_program *p, size_t i) {
   const struct lb_hunt_fault *f = p->timeline->fault;
   for (size_t j = i + 1; j < p->timeline->fault_count; j++) {
@@ -235,19 +242,12 @@ static void heal(struct lb_hunt_program *p) {
   }
 }
 
-/* The program of the hunt, the same for every lock: three clients, of whom the first goes step by step and
- * the others do whole sections by themselves. Faults stand in its slots.
- *
- * Client 3 opens its session behind the faults and behind the takeover that they cause, so that it sees what is there
- * by then; client 2 has had its connection all along. A primary that was stopped before client 1 asked is a
- * case of its own: the request waits there until the primary goes on, and client 1 holds only then. */
-
 #define MS(ms) ((long long)(ms))
 enum { PROLOGUE_MS = 10000, RELEASE_MS = 2000, LOOK_MS = 600, SENT_MS = 50, FREE_MS = 4000 };
 
 static void comment(struct lb_hunt_program *p, const char *text) { fprintf(p->file, "# %s\n", text); }
 
-/* Whoever can still write: a dead client is not waited for, nor one that has written before. */
+/* Waits for a client that can still write: not for a dead one, nor for one that has written before. */
 static void let_write(struct lb_hunt_program *p, int64_t ms) {
   if (p->client_3 && !p->dead[2] && !p->spent_2) LINE(p, "let client 2 or 3 write within %lldms", MS(ms));
   else if (p->client_3) LINE(p, "let client 3 write within %lldms", MS(ms));
@@ -301,7 +301,7 @@ static void prologue(struct lb_hunt_program *p) {
   }
 }
 
-/* Of a primary that is dead nobody can be granted anything, so another one takes over first. */
+/* A dead primary grants nothing, so the failover comes first. */
 static void before(struct lb_hunt_program *p) {
   if (!has_slot(p->timeline, LB_HUNT_BEFORE)) return;
   comment(p, "before");
@@ -344,7 +344,7 @@ static void acquire(struct lb_hunt_program *p) {
 
 /* ---- holding ----------------------------------------------------------------------------------------- */
 
-/* True if another server takes over after it, where one can: the primary is gone or reaches nobody for long enough. */
+/* True if it causes a failover, where there can be one: the primary is gone or reaches no server for long enough. */
 static bool takes_over(struct lb_hunt_fault f, const struct lb_hunt_system *s) {
   bool can = s->servers == LB_HUNT_REPLICATED || s->servers == LB_HUNT_ENSEMBLE;
   bool away = f.kind == LB_HUNT_KILL || f.kind == LB_HUNT_PAUSE || f.kind == LB_HUNT_ISOLATE;
@@ -365,7 +365,7 @@ static void take_over(struct lb_hunt_program *p) {
   else if (waits) LINE(p, "wait %lldms", MS(p->system->detector_ms > 0 ? 2 * p->system->detector_ms : LOOK_MS));
 }
 
-/* Who stands still cannot say what time it has. */
+/* A stopped client cannot show its clock. */
 static bool sets_clock_of(const struct lb_hunt_program *p, enum lb_hunt_target client) {
   return does(p->timeline, LB_HUNT_AHEAD, client, LB_HUNT_HOLDING) ||
          does(p->timeline, LB_HUNT_BACK, client, LB_HUNT_HOLDING);

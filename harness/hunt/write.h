@@ -13,7 +13,7 @@
 
 /* What is changed in the program; all 0 = as the table of times says. */
 struct lb_hunt_settings {
-  bool no_client_3;   /* simplified: nobody opens afresh */
+  bool no_client_3;   /* simplified: no client opens its session late */
   bool no_renewal;    /* simplified: regime short without renewal */
   int64_t ttl_ms;     /* another lease */
   int64_t mid_ms;     /* another length of what is undone before a takeover */
