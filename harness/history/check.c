@@ -108,8 +108,8 @@ static void end_waiting(struct sweep *s, struct key *k, const struct lb_event *e
   k->orphan_count = kept;
 }
 
-/* At the end nobody else was granted the key, unless it was when it was asked for again. Of a reader that kept nobody out
- * nothing is known. */
+/* Closes the wait for a successor at the end of the history, or at a grant after `closing`. The death of a reader
+ * counts only if the key was wanted exclusively, as a reader keeps no other reader out. */
 static void end_orphans(struct sweep *s, uint32_t key) {
   const struct lb_history *h = s->history;
   struct key *k = &s->keys[key];
@@ -120,15 +120,14 @@ static void end_orphans(struct sweep *s, uint32_t key) {
       lb_keep_longest(&s->check->orphan_ns, k->orphans[i].t, h->events[s->whole - 1].t);
 }
 
-/* Of all clients only the one granted last can still be without another's grant: whoever came
- * before it has had it. */
+/* Only the client granted last can still be without a grant after its own: each earlier one has been overtaken. */
 static void note_overtaken(struct sweep *s, const struct key *k, const struct lb_event *e) {
   struct pair *last = k->last_granted == NONE ? NULL : &s->pairs[k->last_granted];
   if (last && last->client != e->client) last->overtaken_t = e->t;
 }
 
-/* Whoever holds may have lost the lock to this grant, if the two may not hold together. Of several
- * permits nobody knows whose it was. */
+/* A holder may have lost the lock to this grant, if the two may not hold together. With several permits it is not known
+ * whose permit was granted. */
 static void note_other_grant(struct sweep *s, const struct key *k, const struct lb_event *e) {
   bool shared = e->flags & LB_EVF_SHARED;
   if (k->permits > 1 || (shared && k->exclusive == 0)) return;
@@ -196,7 +195,7 @@ static int release(struct sweep *s, const struct lb_event *e, size_t event) {
   return 0;
 }
 
-/* Whose release it was, nobody has said: a program may free what another one took. */
+/* A release does not say whose hold it ended: a program may free the lock of another one. */
 static int confirm_release(struct sweep *s, const struct lb_event *e) {
   struct pair *p = lb_check_pair(s, e->client, e->key);
   if (!p) return -ENOMEM;
@@ -213,8 +212,8 @@ static int ask(struct sweep *s, const struct lb_event *e) {
   return 0;
 }
 
-/* A renewal gives no hold: whoever has let go and then reads the answer to an older one holds
- * nothing. What was lost and is renewed was promised twice, if another one holds. */
+/* A renewal gives no hold: a client that has released and then reads the answer to an older renewal holds nothing. A
+ * renewal after a loss, while another client holds, means that the lock was promised twice. */
 static int renew(struct sweep *s, const struct lb_event *e) {
   struct pair *p = lb_check_pair(s, e->client, e->key);
   if (!p) return -ENOMEM;
@@ -243,8 +242,7 @@ static int crash(struct sweep *s, const struct lb_event *e, size_t event) {
   return 0;
 }
 
-/* First half of an instant: what begins and ends holds, and their leases. Any other kind of event
- * changes nobody's hold. */
+/* First half of an instant: what begins and ends holds, and their leases. Any other kind of event changes no hold. */
 static int apply(struct sweep *s, const struct lb_event *e, size_t event) {
   switch (e->kind) {
     case LB_EV_GRANTED: return grant(s, e, event);
@@ -262,8 +260,8 @@ static int apply(struct sweep *s, const struct lb_event *e, size_t event) {
 
 /* ---- double holds --------------------------------------------------------------------------------------------------
  *
- * An episode opens with the holder that is one too many and closes when those left are right, whoever came and
- * went in between. */
+ * An episode opens with the holder that is one too many. It closes when the remaining holders are allowed; clients may
+ * come and go in between. */
 
 /* A client is named once for each episode, however often it comes and goes. Usually there are two;
  * the array doubles. */
@@ -406,8 +404,8 @@ static int sweep_all(struct sweep *s) {
   return r;
 }
 
-/* The end of the file closes what is still open: double holds last until the last event, and so do
- * orphans that nobody was granted after. */
+/* The end of the file closes what is still open: double holds last until the last event, and so do orphans without a
+ * later grant. */
 static void finish(struct sweep *s) {
   const struct lb_history *h = s->history;
   uint64_t end_t = h->count ? h->events[h->count - 1].t : 0;

@@ -18,12 +18,12 @@
  * - With more than one permit the holders use the resource together: only the number of holders is judged.
  * - Readers may read together: a read of a shared hold is dirty beside an exclusive one only. A write needs the key
  *   alone.
- * - An early read came before its client asked for the lock. It is never dirty and overtakes nobody. Its value counts as
- *   one that was read.
+ * - An early read came before its client asked for the lock. It is never dirty and overtakes no client. Its value counts
+ *   as one that was read.
  * - `renewed` neither begins nor ends a hold: a lease is what the service promised, a hold what a client does.
  * - For overlaps, dirty accesses and stale writes only times count, so events of equal time never make a violation. A
- *   hold that ends in the instant in which it began meets nobody.
- *   Values, fences, hand-offs and liveness follow the sorted order, in which the resource served them.
+ *   hold that ends in the instant in which it began meets no other. Values, fences, hand-offs and liveness follow the
+ *   sorted order, in which the resource served them.
  * - A refused access is neither dirty nor an accepted write, and its value was not read. The resource saw its fence.
  *
  * The lease of a hold ends with the `until` of its latest `granted` or `renewed`; without one it never ends. An overlap
@@ -31,9 +31,7 @@
  * earlier lease was over and its holder did not stop: that is *late*.
  * - An episode is within a lease if an overlap in it is.
  * - A dirty access, a stale write or a lost update is late if its client holds, and its hold has met others only late.
- * - What else there is has no lease to excuse it: an access without a hold, or where no holds met. A token regression
- * is
- *   never excused.
+ * - No lease excuses an access without a hold, or where no holds met. A token regression is never excused.
  * Late ones count only where leases run out on purpose (`past_lease`).
  *
  * A sweep over the sorted events: O(n log n) with the sort.
@@ -56,7 +54,7 @@ struct lb_episode {
   size_t client_count;
 };
 
-/* Of the counters those with LB_FROM_CHECK are filled in. In detail:
+/* Fills in the counters with LB_FROM_CHECK. In detail:
  * depth             number of holders: 0 no grant, 1 clean; more with readers or permits
  * dirty_accesses    while another client's hold has begun before and ends later, or while this client does not hold
  * lost_updates      sum over keys of accepted writes - (last accepted value - value before them); at least 0 per key.

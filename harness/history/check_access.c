@@ -55,16 +55,16 @@ void lb_check_lost_updates(struct lb_check *c, const struct lb_values *v) {
  * overlaps are no independent events. Damage is charged where its overlap is: to the fault under which
  * the writer was overtaken, not to the one under which it woke up and wrote.
  *
- * A violation before the first fault is no fault's. One that comes late (a pause that ended, a server
- * that returned, just before the next fault) may be charged to the wrong one of two. A cut that
- * nobody used changed nothing, so it is no fault: what happens under it is the earlier fault's.
+ * A violation before the first fault is no fault's. One that comes late (a pause that ended, a server that returned,
+ * just before the next fault) may be charged to the wrong one of two. A cut that met no packet changed nothing, so it
+ * is no fault: what happens under it is the earlier fault's.
  *
- * A fault tests exclusion only if the lock is granted to somebody before the next one. A lock that nobody gets keeps
- * exclusion under any number of faults, and those would make its bound too good. */
+ * A fault tests exclusion only if the lock is granted before the next one. A lock that is never granted excludes under
+ * any number of faults, and those would make its bound too good. */
 
 static uint32_t step_of(const struct lb_history *h, const struct lb_event *e) { return lb_event_fact(h, e)->step; }
 
-/* Its proof, and that nobody used it, follow a fault, and a step is played once. */
+/* A fault is followed by its proof, and by a note if it met no packet. Each step is played once. */
 static void note(struct sweep *s, const struct lb_event *e) {
   uint32_t step = step_of(s->history, e);
   size_t i = s->fault_count;
@@ -174,9 +174,8 @@ static bool is_dirty(const struct sweep *s, const struct pair *p, const struct l
   return other != NONE && s->pairs[other].begin_t < e->t;
 }
 
-/* True if another client, granted the key after the latest grant of this one, accessed the resource
- * before this instant. The access under the latest grant decides: if it is this client's own,
- * nobody else's is later. */
+/* True if another client, granted the key after the latest grant of this one, accessed the resource before this
+ * instant. The access under the latest grant decides: if it is this client's own, no later one exists. */
 static bool is_overtaken(const struct sweep *s, const struct pair *p) {
   const struct key *k = &s->keys[p->key];
   if (k->access_client == NONE || k->access_client == p->client) return false;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What follows from the order of events alone: hand-offs, fences, and how long a fault kept everyone
- * out. Here equal times are no doubt, for the lock service and the resource served one request after
- * the other.
+ * What follows from the order of events alone: hand-offs, fences, and how long a fault kept all clients out. Here equal
+ * times are no doubt, for the lock service and the resource served one request after the other.
  *
- * Token regressions: the service draws the number of a grant somewhere between the question and the
- * answer, and answers may overtake each other on their way. So a number is too small only beside
- * those that had been granted before it was asked for. But the largest so far never belongs to two
- * clients, whoever asked when. It may be told again to a client that is granted again what it holds.
+ * Token regressions: the service draws the number of a grant somewhere between the question and the answer, and answers
+ * may overtake each other on their way. So a number is too small only beside those that had been granted before it was
+ * asked for. But the largest so far never belongs to two clients, in any order of requests. It may be told again to a
+ * client that is granted again what it holds.
  */
 
 #include "check_sweep.h"

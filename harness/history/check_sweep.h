@@ -48,7 +48,7 @@ struct pair { /* a client and a key: the present hold, or the last one */
       overtaken_t; /* another client was granted the key for the first time after granted_t; until then of no meaning */
   uint64_t begin_t, end_t; /* of the present hold; of the last one that ended, NEVER = none did */
   size_t episode;          /* the last one that names the client */
-  bool asked;              /* it was granted the key, or nobody knows whether it was */
+  bool asked;              /* it was granted the key, or may have been */
   bool lost;               /* its last hold ended so, and it has not let go since */
   bool stranger;           /* its latest release was of what it had never asked for, while somebody held */
 };
@@ -67,7 +67,7 @@ struct key {
   bool touched;
   size_t begin_event, end_event; /* of the latest hold that began or became exclusive, of the latest that ended */
   size_t episode;                /* the present one */
-  uint32_t access_client;        /* who accessed in an earlier instant under the latest grant, NONE = nobody */
+  uint32_t access_client;        /* accessed in an earlier instant under the latest grant, NONE = no client */
   uint64_t access_granted_t;     /* that grant */
   struct lb_values values;
   bool wanted_alone;      /* an exclusive request came after the latest exclusive grant */
@@ -108,8 +108,7 @@ static inline void lb_keep_longest(int64_t *longest, uint64_t from, uint64_t to)
   if ((int64_t)(to - from) > *longest) *longest = (int64_t)(to - from);
 }
 
-/* Of any event, when the holders of its instant are known: judges an accepted access of the resource.
- * 0 or -ENOMEM. */
+/* For any event, when the holders of its instant are known: judges an accepted access of the resource. 0 or -ENOMEM. */
 int lb_check_access(struct sweep *sweep, const struct lb_event *event);
 /* The same events again, after all of the instant have been judged: what later instants may know of
  * them, so that an access overtakes none of its own instant. 0 or -ENOMEM. */

@@ -11,7 +11,7 @@
 
 struct pass {
   const struct lb_history *history;
-  uint32_t *owner; /* of each key, LB_NO_NAME = nobody, or not one */
+  uint32_t *owner; /* of each key, LB_NO_NAME = none, or not one */
   uint32_t *depth; /* of its hold */
   uint32_t *waits; /* of each client: a key, LB_NO_NAME = for none */
 };

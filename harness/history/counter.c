@@ -93,7 +93,7 @@ void lb_counters_take(struct lb_counters *counters, const struct lb_counters *fr
   }
 }
 
-/* A median cannot be had from a sum: whoever shows one looks at the trials. */
+/* A sum of medians is no median: to show one, look at the trials. */
 void lb_counters_add(struct lb_counters *sum, const struct lb_counters *trial) {
   for (size_t i = 0; i < lb_counter_row_count; i++) {
     const struct lb_counter *row = &lb_counter_rows[i];

@@ -19,7 +19,7 @@ enum lb_counter_group { /* neighbours in every table; which group comes first is
                         LB_COUNT_GUARD,     /* what a guard found, and what it stopped */
                         LB_COUNT_PROGRESS,  /* who got the lock */
                         LB_COUNT_GIVEN_UP,  /* how acquires ended without it */
-                        LB_COUNT_LIVENESS,  /* for how long nobody could, or somebody believed wrongly */
+                        LB_COUNT_LIVENESS,  /* for how long the lock could not be had, or a client believed wrongly */
                         LB_COUNT_SPEED,     /* of the measured window */
                         LB_COUNT_TRIAL,     /* of the harness itself */
                         LB_COUNT_FAULTS,    /* of a campaign */

@@ -56,7 +56,7 @@ static bool granted_between(const struct lb_history *h, uint32_t key, size_t beg
   return false;
 }
 
-/* Whether `client` was still asking for `key` at event `end`: then nobody knows what became of it. */
+/* Whether `client` was still asking for `key` at event `end`. Its outcome is then unknown. */
 static bool was_asking(const struct lb_history *h, size_t end, uint32_t client, uint32_t key) {
   const struct lb_event *lease, *e = latest(h, end, client, key, &lease);
   for (size_t i = e ? index_of(h, e) + 1 : 0; i < end; i++)
@@ -241,9 +241,8 @@ bool lb_evidence_kept_out_by_nobody(const struct lb_history *h, uint64_t ttl_ns,
   return false;
 }
 
-/* ---- Whether a lock that could not be had came free by itself. A timeline in which nobody got it asks again at its
- * end, for longer than any lease or session can last that is not kept up; what came of that tells `delayed` from
- * `stuck`. */
+/* ---- Whether a lock that could not be had came free by itself. A timeline without a grant asks again at its end, for
+ * longer than any lease or session without renewal lasts. The outcome tells `delayed` from `stuck`. */
 
 static size_t find_phase(const struct lb_history *h, enum lb_fact_phase phase, size_t from) {
   for (size_t i = from; i < h->count; i++)
@@ -264,8 +263,8 @@ static bool asks_at(const struct lb_history *h, size_t end, uint32_t client) {
   return false;
 }
 
-/* The latest moment at which somebody had asked in vain. An answer after `closed` is none: the clients are being
- * ended. */
+/* The latest moment at which an acquire was refused or still open. An answer after `closed` does not count: the clients
+ * are being ended. */
 static void find_vain(const struct lb_history *h, size_t begin, size_t closed, struct lb_closing *ret) {
   for (size_t i = begin; i < closed; i++)
     if (gave_up(&h->events[i])) ret->client = h->events[i].client, ret->at = h->events[i].t;
@@ -291,17 +290,17 @@ void lb_evidence_closing(const struct lb_history *h, uint64_t ttl_ns, struct lb_
     ret->end = ret->at >= ret->last_end + ttl_ns / 2 ? LB_CLOSING_REFUSED : LB_CLOSING_UNKNOWN;
 }
 
-/* ---- Whether a lock could not be had any more. The last one who asked got nothing: that is right while another client
- * holds it, and while the service keeps it for one of whom it cannot know better. So the question is until when that
+/* ---- Whether a lock could not be had any more. The last client that asked got nothing. That is right while another
+ * client holds the lock, and while the service cannot know that a client has ended. So the question is until when that
  * was.
  *
  * The service may keep a key for a client
  * - while the client holds it, be its lease over or not: it is there to let go of it;
  * - that has let go or learned of a loss, until that is confirmed, but not beyond its last lease;
  * - that gave up asking without knowing whether it holds, for a ttl: no grant is good for longer;
- * - that died holding or asking, for a ttl and to the end of its lease;
- * and for none of them after another client was granted the key, unless the two may hold it together. A lease without
- * an end gives nobody a right beyond its client's hold. */
+ * - that died holding or asking, for a ttl and to the end of its lease.
+ * After a grant of the key to another client it may keep it for none of them, unless the two may hold it together. A
+ * lease without an end gives no right beyond its client's hold. */
 
 struct keeping {  /* of a client */
   uint64_t depth; /* so often it holds */
@@ -376,7 +375,7 @@ static size_t question(const struct lb_history *h, size_t end) {
   return end;
 }
 
-/* How long of the time between two events nobody had a right to the key. */
+/* How long of the time between two events no client had a right to the key. */
 static uint64_t free_for(const struct lb_history *h, size_t asked, size_t end, uint64_t ttl_ns) {
   uint64_t from = h->events[asked].t, to = h->events[end].t;
   for (uint32_t c = 0; c < h->clients.count; c++)
@@ -401,17 +400,16 @@ bool lb_evidence_in_vain(const struct lb_history *h, uint64_t ttl_ns, struct lb_
 
 /* ---- Whether a trial without damage says anything of its guard.
  *
- * The question is who kept the resource whole. Only the stop of a client that another one had
- * overtaken did: what the others would have written, had they gone on, was theirs to write. Where no
- * such client was stopped, the guard kept nothing: either the lock did, or it was chance, and only who
- * knows whether two clients held at once can tell which (judge.c).
+ * The question is whether the lock or the guard kept the resource whole. Only the stop of a client that another one had
+ * overtaken did: what the others would have written, had they gone on, was theirs to write. Where no such client was
+ * stopped, the guard kept nothing: either the lock did, or it was chance. Whether two clients held at once tells which
+ * (judge.c).
  *
- * Where the resource checks, a stop is a refusal, and it always has an answer. Where clients check
- * themselves, a stop counts if the check was answered (by the client's own clock, by its library, by a server). A
- * stop because nobody answered is an accident, as of a socket that leads to a dead server: the same
- * client would have written, had it connected again. Unless it was cut off, so that no answer could
- * be had at all, or stood still while it asked, so that its time was over before it could read one:
- * then to stop is just what the guard is for. */
+ * Where the resource checks, a stop is a refusal, and it always has an answer. Where clients check themselves, a stop
+ * counts if the check was answered (by the client's own clock, by its library, by a server). A stop without an answer
+ * is an accident, as of a socket that leads to a dead server: the same client would have written, had it connected
+ * again. It is none if the client was cut off, so that no answer could come, or stood still while it asked, so that its
+ * time was over before it could read one. A guard is for such stops. */
 
 struct guarded {
   const struct lb_history *h;
@@ -498,8 +496,8 @@ static bool has_answer(const struct lb_event *check) {
   return check->check != LB_CHECK_NO_ANSWER && check->check != LB_CHECK_ERROR;
 }
 
-/* True if a stop of an overtaken client counts. Else *ret_stop is the first that nobody answered, or
- * NULL if none was stopped. The numbers are those of all checks. */
+/* True if a stop of an overtaken client counts. Else *ret_stop is the first one without an answer, or NULL if no such
+ * client was stopped. The numbers are those of all checks. */
 static bool sweep(const struct guarded *g, uint32_t *last, size_t *ret_checks, size_t *ret_answered,
                   const struct lb_event **ret_stop) {
   bool counts = false;
@@ -561,8 +559,8 @@ bool lb_evidence_refused(const struct lb_history *h) {
   return false;
 }
 
-/* Whoever was granted last holds: nobody has overtaken it. Several may hold at once what is shared, so there no number
- * has to be the largest. */
+/* The client that was granted last holds, so no client has overtaken it. A shared lock may have several holders, so
+ * there no number has to be the largest. */
 uint64_t lb_evidence_refused_holder(const struct lb_history *h) {
   uint32_t *last = malloc((h->keys.count + 1) * sizeof *last);
   uint64_t refused = 0;

@@ -36,18 +36,18 @@ bool lb_evidence_kept_out_by_nobody(const struct lb_history *history, uint64_t t
 struct lb_in_vain {
   uint32_t client, key;
   uint64_t asked_ns;   /* so long did it ask ... */
-  uint64_t free_ns;    /* ... and for so long of that, at the end, nobody had a right to the lock */
+  uint64_t free_ns;    /* ... and for so long of that, at the end, no client had a right to the lock */
   uint64_t free_since; /* ... which is from this moment on */
 };
-/* True if nobody could get the lock at the end of a timeline, before it asked again (`closing`): the last acquire gave
- * up, and for at least half of its time no client had a right to the lock. `ttl_ns` of the scenario. */
+/* True if no client could get the lock at the end of a timeline, before it asked again (`closing`): the last acquire
+ * gave up, and for at least half of its time no client had a right to the lock. `ttl_ns` of the scenario. */
 bool lb_evidence_in_vain(const struct lb_history *history, uint64_t ttl_ns, struct lb_in_vain *ret);
 
 enum lb_closing_end {
   LB_CLOSING_NONE,    /* the history does not show that anybody asked again */
   LB_CLOSING_GRANTED, /* somebody was granted: what stood in the way had ended by itself */
-  LB_CLOSING_REFUSED, /* nobody was, though all that could end by itself had ended */
-  LB_CLOSING_UNKNOWN, /* nobody was, and that may not have had the time to end */
+  LB_CLOSING_REFUSED, /* no client was, though all that could end by itself had ended */
+  LB_CLOSING_UNKNOWN, /* no client was, and that may not have had the time to end */
 };
 struct lb_closing {
   enum lb_closing_end end;
@@ -64,9 +64,9 @@ size_t lb_evidence_closing_begins(const struct lb_history *history);
 enum lb_guard_evidence {
   LB_GUARD_WORKED,         /* a client that another one had overtaken was stopped, and with a reason */
   LB_GUARD_STOPPED_NOBODY, /* checks were answered, and no overtaken client was stopped: the guard kept nothing whole */
-  LB_GUARD_NOT_ASKED,      /* no check at all: nobody wanted to touch the resource */
+  LB_GUARD_NOT_ASKED,      /* no check at all: no client wanted to touch the resource */
   LB_GUARD_NOT_ANSWERED,   /* no check of any client was ever answered */
-  LB_GUARD_STOPPED_UNANSWERED, /* clients that another one had overtaken stopped because nobody answered, and for no other reason */
+  LB_GUARD_STOPPED_UNANSWERED, /* overtaken clients stopped only because their checks got no answer */
 };
 /* What a history without damage shows of a guard with which clients check themselves (deadline, signal, recheck). A
  * client is overtaken when another one was granted the key after it. A stop without an answer counts if proved cuts had

@@ -546,12 +546,12 @@ static void put_fault(const struct story *y, size_t fault) {
   if (proof != LB_NO_EVENT) say(y, "  (proved, %l later)", y->event[proof].t - y->event[fault].t);
 }
 
-/* Of an attempt. */
+/* True for an event that ends an attempt. */
 static bool is_outcome(const struct lb_event *e) {
   return e->kind == LB_EV_GRANTED || e->kind == LB_EV_BUSY || e->kind == LB_EV_UNKNOWN || e->kind == LB_EV_TIMEOUT;
 }
 
-/* "by" whom it was granted, or "at" whom it was asked for in vain. */
+/* The server that granted an attempt ("by"), or that it asked without success ("at"). */
 static size_t server_of(const struct story *y, size_t i) {
   return is_outcome(&y->event[i]) ? of_outcome(y, i, LB_EV_SERVER) : LB_NO_EVENT;
 }
@@ -710,7 +710,7 @@ static const struct lb_event *unanswered(const struct story *y, const struct lb_
   return NULL;
 }
 
-/* That attempt, and when a step saw the key after it. */
+/* Says of such an attempt when it was sent, and when a step saw the key after it. */
 static void put_unanswered(const struct story *y, const struct lb_no_grant *still, const struct lb_event *asked) {
   say(y, "; no answer came to what %c asked at %t", asked->client, asked->t);
   for (const struct lb_event *e = asked + 1; e < y->event + y->h->count && e->t <= still->until; e++) {
@@ -720,8 +720,8 @@ static void put_unanswered(const struct story *y, const struct lb_no_grant *stil
   }
 }
 
-/* "Stuck since +206.5 ms: lock-1 was asked for and granted to nobody for 2997.6 ms; client-1 had died with it." What
- * ends a hold, begins the time in which the lock should have been had. */
+/* "Stuck since +206.5 ms: lock-1 was asked for and granted to no client for 2997.6 ms; client-1 had died with it." The
+ * time in which the lock should have been had begins when a hold ends. */
 static void put_still(const struct story *y, const struct lb_no_grant *still) {
   uint32_t client;
   const struct lb_event *end = last_end(y, still, &client);
@@ -760,9 +760,9 @@ static bool put_unopened(const struct story *y) {
   return false;
 }
 
-/* Either the last who asked gave up, though nobody had a right to the lock any more (lb_evidence_in_vain()). Or a lock
- * stood still: in a timeline to its end, for a step has waited in vain then; in a campaign for the longest such time.
- * Of a history that was cut short nobody knows whether the time that counts is in what was kept. */
+/* There are two cases. The last client that asked gave up, though no client had a right to the lock any more
+ * (lb_evidence_in_vain()). Or a lock stood still: in a timeline to its end, as a step timed out; in a campaign for the
+ * longest such time. Of a history that was cut short it is not known whether it has the time that counts. */
 static void put_stuck(const struct story *y) {
   struct lb_in_vain last;
   struct lb_closing closing = {.end = LB_CLOSING_NONE};

@@ -72,8 +72,8 @@ static void keep_largest(const struct walk *w, size_t *largest, size_t i) {
   if (*largest == LB_NO_EVENT || w->h->events[i].fence > w->h->events[*largest].fence) *largest = i;
 }
 
-/* The fence has to be larger than what was granted before it was asked for, and nobody else's; or that of the hold
- * which the client has. A reader's is held against exclusive grants alone. */
+/* The fence has to be larger than what was granted before it was asked for, and never another client's; or it is that
+ * of the hold which the client has. A reader's is held against exclusive grants alone. */
 static void look_at_number(struct walk *w, size_t i) {
   const struct lb_event *e = &w->h->events[i];
   struct holder *p = &w->holder[e->client];
@@ -116,7 +116,7 @@ static void look_at_grant(struct walk *w, size_t i) {
   p->asked = false;
 }
 
-/* Who uses the resource overtakes all who were granted the key before. */
+/* An access of the resource overtakes all clients that were granted the key before. */
 static void overtake(struct walk *w, size_t i) {
   const struct lb_event *e = &w->h->events[i];
   size_t granted = w->holder[e->client].granted;
@@ -167,7 +167,7 @@ static bool reads_with_others(const struct walk *w, const struct lb_event *e) {
   return e->kind == LB_EV_READ && (shares || shared);
 }
 
-/* Whose token stands at the resource, should it refuse this one. */
+/* Finds the client whose token stands at the resource, in case it refuses this access. */
 static void look_at_turn(struct walk *w, size_t i) {
   const struct lb_event *e = &w->h->events[i];
   size_t latest = w->accessed[0];

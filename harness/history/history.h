@@ -25,7 +25,7 @@ enum lb_event_kind {
   LB_EV_ACQUIRE = 1, /* a request for the lock is about to be sent */
   LB_EV_GRANTED,     /* the grant was read: a hold begins */
   LB_EV_BUSY,        /* given up, definitely not held: the service said that someone else holds it */
-  LB_EV_TIMEOUT,     /* given up, definitely not held: nobody said so, whoever answered or not */
+  LB_EV_TIMEOUT,     /* given up, definitely not held: no server said so, if any answered at all */
   LB_EV_UNKNOWN,     /* given up, may be held: neither a failure nor a success */
   LB_EV_RELEASE,     /* the release is about to be sent: a hold ends */
   LB_EV_RELEASED,    /* the release was confirmed */
@@ -54,14 +54,14 @@ enum lb_event_kind {
   LB_EV_CHECK,      /* of a client, no fact: what its guard found before an access; it neither begins nor ends a hold */
   LB_EV_SERVER, /* the server that a client talks to: which it had asked for the lock (with a key), or as a step observed it */
   LB_EV_HOLDS,   /* whether a client held when a step looked: it believed that it does, and its lease was not over */
-  LB_EV_TOUCHED, /* the hosts that a fault is done to; without a host: nobody */
+  LB_EV_TOUCHED, /* the hosts that a fault is done to; without a host: none */
   LB_EV_UNUSED,  /* a fault of links met no packet but those of its own proof */
   LB_EV_VOTED,   /* the servers whose yes made the grant of this client */
   LB_EV_NOT_MET, /* the condition that a step awaited did not come true within its bound */
   LB_EV_TRIP,    /* how long a packet of a proof was on its way at least, from one host to another */
   LB_EV_SEEN, /* of a client, no fact: how old the state was that its grant was read in; it neither begins nor ends a hold */
   LB_EV_NOT_RENEWED, /* of a client, no fact: a renewal failed, and `check` says how; it neither begins nor ends a hold */
-  LB_EV_LEFT,        /* whether a server was seen to have left the others: it says that it serves nobody */
+  LB_EV_LEFT,        /* whether a server was seen to have left the others: it says that it serves no client */
   LB_EV_MESSAGE,     /* the one message that a fault was armed for, with its connection, was met */
   LB_EV_CARRIED,     /* how many packets of others a delay line was given, and how many of them it sent on */
   LB_EV_UNSYNCED, /* of the bytes that a server had written, so many were synced when it lost its power: the others are gone */
@@ -88,13 +88,14 @@ enum lb_check_result {
   LB_CHECK_IN_DOUBT,     /* the client library or the connection said so: it may still hold */
   LB_CHECK_SESSION_OVER, /* it said so */
   LB_CHECK_TOLD_NO,      /* a server answered that the client does not hold */
-  LB_CHECK_NO_ANSWER,    /* nobody said yes or no in time, or fewer servers than a majority did */
+  LB_CHECK_NO_ANSWER,    /* no yes or no in time, or from fewer servers than a majority */
   LB_CHECK_ERROR,        /* the question failed: refused by the server, say */
   LB_CHECK_NO_MAJORITY,  /* a majority of the servers answered, and no majority confirms that the client holds */
 };
 
-/* What the words of facts may be. The numbers stand in binary files: new ones come at the end. */
-/* The measured window begins, ends; a timeline in which the lock could not be had asks again, until then
+/* What the words of facts may be. The numbers stand in binary files: new ones come at the end.
+ *
+ * Phases: the measured window begins, ends; a timeline in which the lock could not be had asks again, until then
  * (lb_evidence_closing()). */
 enum lb_fact_phase { LB_PHASE_MEASURE = 1, LB_PHASE_END, LB_PHASE_CLOSING, LB_PHASE_CLOSED };
 enum lb_clock_reading { LB_CLOCK_WALL = 1, LB_CLOCK_MONOTONIC, LB_CLOCK_RATE }; /* which clock was asked for what */

@@ -192,8 +192,8 @@ static void write_names(const struct lb_names *names, FILE *out) {
   for (size_t i = 0; i < names->count; i++) fwrite(names->name[i], strlen(names->name[i]) + 1, 1, out);
 }
 
-/* With one more text the events of a large history stand where a reader can use them in place: nobody refers to it. NULL:
- * they do already, or it is there for another reason. */
+/* One more text, which no event refers to: behind it the events of a large history are aligned, so a reader uses them
+ * in place. NULL: they are already, or the text is there for another reason. */
 static const char *padding(const struct lb_history *history, size_t size) {
   static const char spaces[] = "               ";
   const char *text = spaces + size % 8; /* with its zero byte as long as is missing, and 8 more */

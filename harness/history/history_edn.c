@@ -152,7 +152,7 @@ static int read_inside(struct reader *r, struct form *ret, enum kind kind, char 
   return 1;
 }
 
-/* Of what is left out (#_) or has a tag. */
+/* Reads the form behind a tag, or one that is left out (#_). */
 static int read_under(struct reader *r, struct form *ret) {
   if (++r->depth > DEPTH_MAX)
     return lb_refuse_line(&r->line, "found more than %d tags in each other, expected fewer", DEPTH_MAX);

@@ -93,7 +93,7 @@ static int read_stream(int fd, const char *name, char **data, struct lb_history 
   return finish(name, 0, ret, err);
 }
 
-/* Of what is no large file. */
+/* Reads a file that is too small to be mapped, or cannot be. */
 static int read_unmapped(int fd, const char *name, struct lb_history *ret, struct lb_error *err) {
   char *data = NULL;
   size_t size = 0;

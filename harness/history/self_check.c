@@ -168,7 +168,7 @@ static bool too_few(int64_t count, uint64_t least) {
   return count >= 0 && (double)count < LB_SELF_COUNT / 100.0 * (double)least;
 }
 
-/* Nobody is granted a lock, or told that it was released, by servers that were not asked. */
+/* A grant or a confirmed release needs a request at the servers: too few requests mean that a counter is wrong. */
 static void check_counters(const struct lb_self_facts *f, struct lb_self_verdict *v) {
   if (f->counted_back) fail(v, LB_CHECK_COUNTERS, "a counter of the servers became smaller");
   if (too_few(f->requests, f->grants + f->releases))
@@ -184,7 +184,7 @@ static void check_steal(const struct lb_self_facts *f, struct lb_self_verdict *v
     fail(v, LB_CHECK_STEAL, "the hypervisor took %.0f %% of the time that this machine wanted", 100 * f->steal);
 }
 
-/* Who has no connection waits, too, and would pass for a client of a slow lock. */
+/* A client without a connection waits, too, and would pass for a client of a slow lock. */
 static void check_answers(const struct lb_self_facts *f, struct lb_self_verdict *v) {
   if (f->unanswered > 0) fail(v, LB_CHECK_ANSWERS, "%d of %d clients never got an answer", f->unanswered, f->clients);
 }

@@ -2,9 +2,9 @@
  *
  * self_check.h - whether a measured window says something of the lock, or of the instrument. Reads numbers and histories.
  *
- * A trial that fails a check has no figures of speed: its columns are empty, so nobody can average them. Its verdict on
- * exclusion stands. Without servers the clients are the lock, so neither their processors nor the time between two calls
- * is held against them.
+ * A trial that fails a check has no figures of speed: its columns are empty, so they cannot be averaged. Its verdict on
+ * exclusion stands. Without servers the clients are the lock, so neither their processors nor the time between two
+ * calls is held against them.
  */
 #ifndef LB_SELF_CHECK_H
 #define LB_SELF_CHECK_H
@@ -43,9 +43,9 @@ struct lb_self_facts {
   struct lb_inside inside;
   double latency_s;            /* sum of all waits (open loop: services), holds and releases */
   double longest_s, history_s; /* the largest value of a histogram, and the length of the history */
-  double cpu_s;                /* of the clients' processes; -1 = nobody counted */
+  double cpu_s;                /* of the clients' processes; -1 = unknown */
   double cores;                /* that they could use */
-  double steal;                /* share of the machine's time; -1 = nobody counted */
+  double steal;                /* share of the machine's time; -1 = unknown */
   uint64_t grants, releases;   /* confirmed ones */
   int64_t requests, commits;   /* of the servers; -1 = they do not say */
   bool writes;                 /* each grant is a record that a server wrote */

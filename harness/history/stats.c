@@ -31,14 +31,14 @@ static const struct pair no_pair = {.asked = NO_EVENT, .granted = NO_EVENT, .fre
 struct key {
   uint32_t granted_to; /* client of the latest grant */
   uint32_t holders;    /* of a lock that excludes: 0 or 1 */
-  /* Events after which nobody held it, since another client was granted it: the first after each that asked. */
+  /* Events after which no client held it, since another client was granted it: the first after each that asked. */
   size_t *releases;
   size_t release_count, release_capacity;
   bool new_waiter;       /* another client has asked since the last of them, or may have before the first */
   uint32_t asking;       /* clients that ask for it */
   bool wanted;           /* somebody has asked since the latest grant ... */
   uint64_t wanted_since; /* ... or was waiting then: since that time */
-  uint64_t asked_until;  /* if nobody asks: until then somebody did */
+  uint64_t asked_until;  /* without a client that asks: until then there was one */
 };
 
 struct client {
@@ -144,7 +144,7 @@ static void want_no_more(struct key *key, uint64_t t) {
   key->asked_until = t;
 }
 
-/* Who still waits has waited from this grant on. */
+/* A client that still waits has waited from this grant on. */
 static void serve(struct pass *p, uint32_t number, uint64_t t) {
   struct key *key = &p->keys[number];
   note_no_grant(p, number, t);
@@ -173,7 +173,7 @@ static void keep_longest_denial(const struct client *c, uint32_t number, uint64_
   *who = number;
 }
 
-/* Only the time up to an answer counts: what nobody answers is not the lock's refusal. */
+/* Only the time up to an answer counts: a request without an answer is not the lock's refusal. */
 static void follow(struct pass *p, const struct lb_event *e, size_t event) {
   struct client *c = &p->clients[e->client];
   bool refused = e->kind == LB_EV_BUSY || (e->kind == LB_EV_UNKNOWN && e->flags & LB_EVF_REFUSED);
@@ -332,7 +332,8 @@ static void add_outcome(unsigned kind, uint64_t *busy, uint64_t *timeouts, uint6
   else (*unknowns)++;
 }
 
-/* Who gives up has waited at least so long: without such waits the slowest would be missing from the quantiles. */
+/* A client that gives up has waited at least so long. Without such waits the slowest would be missing from the
+ * quantiles. */
 static void count_outcome(struct pass *p, struct pair *pair, const struct lb_event *e, size_t event) {
   if (!inside(p, event)) return;
   struct lb_second *second = second_of(p, e->t);
@@ -395,7 +396,7 @@ static int prepare(struct pass *p) {
   return 0;
 }
 
-/* Whoever waits when the window begins has asked for what is given out in it. */
+/* A client that waits when the window begins has asked for what is granted in it. */
 static void carry_over(struct pass *p) {
   for (size_t i = 0; i < p->history->clients.count; i++)
     if (p->clients[i].waiting) p->clients[i].asked = true;
@@ -466,8 +467,7 @@ static void quantiles(const struct lb_hist *hist, int64_t *p50, int64_t *p99, in
   *p999 = quantile(hist, 1000);
 }
 
-/* Hand-offs and releases only if there were any: a history in which nobody waited has none, and 0
- * would be a time. */
+/* Hand-offs and releases only if there were any: a history without a waiting client has none, and 0 would be a time. */
 void lb_stats_counters(const struct lb_stats *st, struct lb_counters *ret) {
   ret->busy = st->busy;
   ret->timeouts = st->timeouts;

@@ -8,25 +8,25 @@
  *           of an open loop that is late because its attempt before took long has made a request
  *           wait, and a figure without that time would hide it (coordinated omission). `busy`,
  *           `timeout` and `unknown` end an attempt (a refused try inside an acquire is no event); a
- *           grant that still comes after these belongs to the attempt. Who gives up has
- *           waited at least until then, and this is its one wait: else the slowest would be missing.
- * service = granted - `acquire`, of an attempt with a `due`: what is left of its wait if nobody asks how
- *           late it was.
+ *           grant that still comes after these belongs to the attempt. A client that gives up has
+ *           waited at least until then. This is its one wait: else the slowest would be missing.
+ * service = granted - `acquire`, of an attempt with a `due`: what is left of its wait without the time that
+ *           it was late.
  * hold    = release - granted; not counted where `lost` or `crash` ended it
  * handoff = granted - the first `release` after the new holder's `acquire` by the client that had the key
- *           before, and after which nobody held it: what a waiter waits for when the holder has let go.
+ *           before, and after which no client held it: what a waiter waits for when the holder has let go.
  *           If that client took the lock again meanwhile, these holds are part of it.
  * release = `released` - `release`: one write at the service and the way there and back, under the
  *           same load as the hand-off. A hand-off cannot be shorter than the part of it that the
  *           service needs.
  *
  * A grant is a hand-off if the grant of its key before it was another client's, and a re-grant if it
- * was the same client's. Re-grants pass a lock to nobody, so they say little of what a lock costs that
- * several clients want. (The histogram `handoff` has fewer: those for which somebody was waiting.)
+ * was the same client's. Re-grants pass a lock to no other client, so they say little of what a lock
+ * costs that several clients want. (The histogram `handoff` has fewer: those for which a client was waiting.)
  *
- * no grant = the longest time for which a key was asked for and granted to nobody: from the latest
- * grant of the key (from the first `acquire` after it, if nobody was waiting then) to the next one,
- * whoever gave up meanwhile; at the latest to the last moment at which somebody was asking.
+ * no grant = the longest time for which a key was asked for and not granted: from the latest grant of the
+ * key (from the first `acquire` after it, if no client was waiting then) to the next one. Clients that
+ * give up meanwhile do not end it. It ends at the latest when the last client stops asking.
  *
  * Only what is granted between the facts `phase` `measure` and `phase` `end` counts; without them,
  * everything. A missing `measure` stands for the first event, a missing `end` for the last.
@@ -56,14 +56,14 @@ struct lb_stats {
   uint64_t client_min, client_max; /* grants of the least and most lucky client */
   struct lb_hist wait, hold, handoff, release;
   struct lb_hist service;   /* wait without the time that an acquire was late; only of those that were due */
-  int64_t no_grant_ns;      /* -1 = nobody waited */
+  int64_t no_grant_ns;      /* -1 = no client waited */
   int64_t no_grant_open_ns; /* the same of keys that were not granted again; -1 = all were */
   struct lb_no_grant {
     uint32_t key;
     uint64_t since, until;   /* of the clock of the events */
-  } no_grant, no_grant_open; /* these times, the first of the longest; all zero if nobody waited */
-  /* Of one client that is refused while others are granted the lock: from its first request after its latest grant to its
-   * latest refusal, or to its next grant. */
+  } no_grant, no_grant_open; /* these times, the first of the longest; all zero if no client waited */
+  /* For one client that is refused while others are granted the lock: from its first request after its latest grant to
+   * its latest refusal, or to its next grant. */
   int64_t left_out_ns, left_out_open_ns; /* the longest, and that of who was not granted again; -1 = none */
   uint32_t left_out, left_out_open;      /* the clients */
   uint32_t unanswered;                   /* clients that asked, and never were granted a key nor refused one */
