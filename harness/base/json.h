@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * json.h - what everybody asks of JSON that was read.
+ * json.h - what several rooms ask of JSON that was read.
  */
 #ifndef LB_JSON_H
 #define LB_JSON_H

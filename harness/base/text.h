@@ -24,8 +24,8 @@ void lb_printable(const char *text, char *buf, size_t size);
 /* Cuts text into its words, in place; their number, or max + 1 if there are more. */
 size_t lb_split_words(char *text, char **words, size_t max);
 
-/* A table of texts whose columns are as wide as their widest text. A name that is longer than
- * somebody thought makes its column wider, in every row, and never shifts the rest of its own. */
+/* A table of texts whose columns are as wide as their widest text. An unexpectedly long name makes its column wider in
+ * every row. It never shifts the rest of its own row. */
 
 #define LB_GRID_COLUMNS_MAX 16
 

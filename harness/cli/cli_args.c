@@ -248,7 +248,7 @@ static int add_to_list(const char **list, const char *value) {
   return 0;
 }
 
-/* An empty text is never what somebody meant: it is what a variable held that was not set. */
+/* An empty text is never meant: it is what a variable held that was not set. */
 static int check_value(const struct lb_cli_option *arg, const char *name, const char *value, bool *given) {
   size_t length = strlen(value);
   bool again = *given;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * `lockbench conform`: one line per statement of the contract, for people or as TAP. `adapter-check` does the same with
- * somebody's adapter. What the statements are, and how a protocol is kept from taking the tool with it, is in conform/.
+ * an adapter. What the statements are, and how a protocol is kept from taking the tool with it, is in conform/.
  *
  * Without a SYSTEM it is the plugin that is tried, on each topology it names: who writes a lock asks `does mine hold?`.
  * Topologies whose servers are not on this machine then do not count, as long as one was there.
@@ -118,7 +118,7 @@ static void print_sum(const struct suite *s) {
              s->kinds[i].statement);
 }
 
-/* What the words at the begin of the lines say, those that came; and the count that somebody looks for last. */
+/* What the words at the begin of the lines mean, and last the count, which readers look for there. */
 static void print_end(const struct suite *s, int systems) {
   printf("\n%s%s%s%d failure%s of %d statement%s on %d system%s\n",
          s->points > s->failed ? "ok: the lock does as the statement says\n" : "",
@@ -313,7 +313,7 @@ const struct lb_cli_command lb_command_conform = {
     "SYSTEM is PROTOCOL or PROTOCOL@TOPOLOGY. Without one, the plugin is tested on each of its topologies.\n"
     "exit: 0 all hold, 1 failure of the harness, 2 usage, 3 some do not, 5 servers are missing\n"};
 
-/* ---- adapter-check: what is wrong with somebody's adapter ------------------------------------------------ */
+/* ---- adapter-check: what is wrong with an adapter ------------------------------------------------ */
 
 /* A program that cannot be called is a mistake of the user. An unreadable first line is a mistake of the adapter: its
  * first statement fails. */

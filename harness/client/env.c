@@ -4,7 +4,7 @@
  * that neither an interrupted call nor a slow reply in many small pieces can stretch it; and the connections of this
  * process.
  *
- * A host's clock may jump or change its speed while somebody sleeps until it shows a certain time. The kernel sleeps by
+ * A host's clock may jump or change its speed while a client sleeps until it shows a certain time. The kernel sleeps by
  * the true clock, so with such a clock every sleep is cut into slices, and after each the clock is looked at again.
  */
 #include "env.h"

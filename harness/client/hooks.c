@@ -322,7 +322,7 @@ int lb_hook_at_server(struct lb_holder *h, enum lb_hook hook, const struct lb_lo
                                         : h->protocol->break_lock)(h->session, lock, endpoint, deadline));
 }
 
-/* What it answers says nothing of the lock, so it is no error that anybody has to be told. */
+/* Its answer says nothing of the lock, so a failure of it is not reported. */
 int lb_hook_server(struct lb_holder *h) {
   struct lb_error complaint;
   char err[sizeof h->env->err];

@@ -91,8 +91,9 @@ struct lb_memory {
  * errno. Untouched pages cost nothing. */
 struct lb_memory *lb_memory_map(size_t clients, size_t writers, size_t keys);
 void lb_memory_unmap(struct lb_memory *memory);
-/* Before anybody writes: what a log has no room for in memory goes to a file without a name in this folder, of which at
- * most a quarter of the free disk is used. Without it, or if it fails, a log is full when its memory is. 0 or -errno. */
+/* Before any process writes: what a log has no room for in memory goes to a file without a name in this folder, of
+ * which at most a quarter of the free disk is used. Without it, or if it fails, a log is full when its memory is. 0 or
+ * -errno. */
 int lb_memory_spill(struct lb_memory *memory, const char *folder);
 /* Copies what all logs have by now into an empty history, and sorts it. 0 or -ENOMEM. */
 int lb_memory_collect(const struct lb_memory *memory, struct lb_history *ret);

@@ -94,9 +94,9 @@ static int ask_until_known(struct lb_conform *c, const char *key, const struct l
   return r;
 }
 
-/* From what the first session was told of its try to what everybody sees. Who got an error, TIMEOUT
- * or BUSY has nothing, and does nothing more, but for a place in a queue. A session may be over, and
- * its hold with it, as soon as its connection is. */
+/* From what the first session was told of its try to what all sessions see. Who got an error, TIMEOUT or BUSY has
+ * nothing, and does nothing more, but for a place in a queue. A session may be over, and its hold with it, as soon as
+ * its connection is. */
 static void is_true(struct lb_conform *c, const char *key, struct lb_grant *grant, int r) {
   if (r == LB_UNKNOWN && c->protocol->resolve) r = resolve_while_unknown(c, key, grant);
   if (r == LB_UNKNOWN && !has_owner(c)) return; /* there may be a record, and it does not name its owner */
@@ -299,8 +299,8 @@ static uint64_t largest_fence(struct lb_conform *c, const char *key) {
   return fence;
 }
 
-/* What a record on a disk says holds after a restart, too. What a server process has in its memory may
- * be gone, and is then gone for everybody. */
+/* What a record on a disk says holds after a restart, too. What a server process has in its memory may be gone, and is
+ * then gone for all clients. */
 static void hold_is_what_it_is_said_to_be(struct lb_conform *c, const char *key, struct lb_grant *grant, bool kept) {
   struct lb_grant b = LB_GRANT_INIT;
   lb_ns end = in_ms(BACK_MS);

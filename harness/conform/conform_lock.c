@@ -295,7 +295,7 @@ static void take_turns(struct lb_conform *c, int number) {
   }
 }
 
-/* Everybody comes back for several turns, so that those who were refused meet those who were not. */
+/* All clients come back for several turns, so that refused ones meet granted ones. */
 static void one_of_sixteen(struct lb_conform *c) {
   crowded = lb_conform_key(c);
   for (int i = 0; i < CLIENTS; i++) lb_conform_start(c, "crowd", i, take_turns);

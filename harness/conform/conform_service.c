@@ -129,7 +129,7 @@ static void holds_a_thousand(struct lb_conform *c) {
   WANT(LB_OK, lb_conform_release(c, 1, name_of(c, count - 1), &b));
 }
 
-/* Two names that differ in one byte, by somebody who cuts, folds or escapes them. */
+/* Two names that differ in one byte: a protocol that cuts, folds or escapes names takes them for one. */
 static void name_pair(const struct lb_conform *c, int which, char first[64], char second[64]) {
   static const char *const begin[PAIRS] = {"-", "-odd-:", "-odd::", "-odd--", "-"};
   static const char *const end[PAIRS] = {"ab", "-:", ":0", "-0", "0z"};

@@ -72,7 +72,8 @@ static const char *deciding(const struct lb_history *h, size_t before) {
   return "";
 }
 
-/* A fault that hit another server that decided than the one before it of this kind: somebody had taken over. */
+/* The reign of a fault is larger by one if the fault before it hit another server that decided: there was a failover.
+ */
 static int reign_of(const struct lb_directed *d, const struct lb_directed_fault *f) {
   bool names = f->step.a.kind == LB_ROLE_PRIMARY || f->step.a.kind == LB_ROLE_CURRENT_PRIMARY;
   if (f->client || strchr(f->host, ',') || !(f->decided || names)) return -1;
@@ -170,7 +171,7 @@ static void sort(struct reader *r) {
     }
 }
 
-/* Where nothing was done to anybody, no more than a lease has to pass: what went on before is over by then. */
+/* Where no fault was played, no more than a lease has to pass: what went on before is over by then. */
 static void measure(struct reader *r) {
   int within = -1;
   for (size_t i = 0; i < r->d->item_count; i++) {

@@ -123,7 +123,7 @@ static bool does(const struct lb_hunt_timeline *t, enum lb_hunt_kind kind, enum 
   return false;
 }
 
-/* Where a start takes longer than anybody may be held up (a quarter of a lease); not beside another fault of servers,
+/* Where a start takes longer than a client may be held up (a quarter of a lease); not beside another fault of servers,
  * to which it may matter in which order they happen, nor behind one that may keep client 1 from coming so far. */
 static bool starts_later(const struct lb_hunt_program *p, struct lb_hunt_fault fault) {
   const struct lb_hunt_timeline *t = p->timeline;
@@ -136,7 +136,7 @@ static bool starts_later(const struct lb_hunt_program *p, struct lb_hunt_fault f
   return fault.kind == LB_HUNT_RESTART && fault.slot == LB_HUNT_ASKING && gated && alone && long_enough;
 }
 
-/* A restart inside client 1's acquire, where a start takes longer than anybody may be held up: the server is killed
+/* A restart inside client 1's acquire, where a start takes longer than a client may be held up: the server is killed
  * while client 1 is held up at the gate, and started again when it has gone on. Whether there is one; `write`: the step
  * that starts it again. */
 static bool start_later(struct lb_hunt_program *p, bool write) {

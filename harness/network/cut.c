@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "line.h"
 
-/* A rule for what a probe sends, one for the answers to it, and one for everybody else's packets. */
+/* A rule for what a probe sends, one for the answers to it, and one for all other packets. */
 #define STRING_(text) #text
 #define STRING(text) STRING_(text)
 static const char *const probe_rules[] = {"tcp sport " STRING(LB_CUT_PROBE_PORT) " ",

@@ -191,8 +191,8 @@ static void end_process(struct lb_line *line) {
 
 /* ---- the probe: datagrams of our own on each way, each with its number ----------------------------
  *
- * They go through the sockets and the rules of both hosts like everybody's packets; the process of the line stamps them
- * when they come out of the receiver's socket. */
+ * They go through the sockets and the rules of both hosts like all packets; the process of the line stamps them when
+ * they come out of the receiver's socket. */
 
 static int open_probe(struct lb_line *line) {
   int bytes = FAR_BYTES;

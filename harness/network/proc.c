@@ -136,7 +136,7 @@ static int become_user(const struct launch *l) {
   if (geteuid() != 0) return 0;
   if (!lb_proc_sandboxed && nobody_exists()) return become_nobody(l);
   int r = l->unprivileged ? rename_root() : 0;
-  /* In a chroot no user namespace may be made; root can still become somebody else. */
+  /* root can still become another user. */
   return r == -EPERM && nobody_exists() ? become_nobody(l) : r;
 }
 

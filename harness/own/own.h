@@ -5,7 +5,7 @@
  * server and hurts none: it has clients only.
  *
  * There is one list of them per process. It is made before anything is planned, and never changed afterwards; trials
- * inherit it. A password stands in it, and in no text that anybody writes.
+ * inherit it. A password stands in it, and in no text that is written.
  */
 #ifndef LB_OWN_H
 #define LB_OWN_H

@@ -190,7 +190,7 @@ static bool may_have(const struct lb_protocol *p, unsigned trait) {
   return p->traits & trait || (p->traits & LB_TRAIT_FOREIGN && !lb_is_peer(p));
 }
 
-/* True if somebody has to know which server a client talks to before the step can be played. */
+/* True if the play has to know which server a client talks to before the step. */
 static bool names_server_of(const struct lb_step *step) {
   return step->verb == LB_STEP_OBSERVE_SERVER || step->a.kind == LB_ROLE_SERVER_OF || step->b.kind == LB_ROLE_SERVER_OF;
 }

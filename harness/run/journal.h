@@ -3,8 +3,8 @@
  * journal.h - what a run keeps of itself while it goes on, so that it can be resumed: how it was called
  * (resume.json) and the outcome of every trial that has ended (resume.bin), both in its folder.
  *
- * An outcome is appended before anybody sees it. A record that was cut off is none. Nothing is synced:
- * the journal outlives the tool, not a loss of power.
+ * An outcome is appended before it is shown. A record that was cut off is none. Nothing is synced: the journal outlives
+ * the tool, not a loss of power.
  */
 #ifndef LB_JOURNAL_H
 #define LB_JOURNAL_H

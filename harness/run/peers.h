@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "backends/backend.h"
 
-/* Adds what <root>/peers/peers.ini names. Once, before anybody asks the registry. No such file: there are none. 0, or
+/* Adds what <root>/peers/peers.ini names. Once, before the registry is used. No such file: there are none. 0, or
  * -EINVAL with one line in err (file and section). */
 int lb_peers_load(const char *root, struct lb_error *err);
 /* The file that a peer lacks to run on this machine; NULL = it can, or it is no peer. Static. */

@@ -97,7 +97,7 @@ struct lb_plan_request {
   const struct lb_judging *judging; /* of the plan */
   bool reuse;                       /* timelines may share their servers (trial/site.h) */
   bool strict;                      /* of the plan */
-  bool keep_logs;                   /* of every trial, not only of those that somebody will want to understand */
+  bool keep_logs;                   /* of every trial, not only of those with a surprising verdict */
 };
 
 /* 0 (release with lb_plan_clear()); -EINVAL with one line in err (unknown system, topology, option

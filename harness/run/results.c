@@ -327,8 +327,7 @@ static json_t *libraries_json(const struct lb_run_info *info) {
   return o;
 }
 
-/* A shipped scenario by its place in the project: a results folder says nothing of where somebody
- * keeps it. */
+/* A shipped scenario by its place in the project: a results folder says nothing of where it lies. */
 static const char *scenario_file(const char *path) {
   const char *place = strstr(path, "/scenarios/");
   return place ? place + 1 : path;

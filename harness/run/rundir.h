@@ -2,9 +2,9 @@
  *
  * rundir.h - the folder of a run: written under a temporary name, renamed when it is whole.
  *
- * If the tool dies before that, be it by SIGKILL, a guardian process clears up: it removes the folder, or,
- * where outcomes of trials are kept (resume.bin, see journal.h), gives it its name. Should somebody kill the
- * guardian as well, the next run that comes to the same place does that.
+ * If the tool dies before that, be it by SIGKILL, a guardian process clears up: it removes the folder, or, where
+ * outcomes of trials are kept (resume.bin, see journal.h), gives it its name. If the guardian is killed as well, the
+ * next run that comes to the same place does that.
  */
 #ifndef LB_RUNDIR_H
 #define LB_RUNDIR_H
@@ -31,8 +31,8 @@ struct lb_rundir {
  * err. */
 int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label, const char *exact,
                    struct lb_error *err);
-/* Opens the folder of a stopped run again, which gets its temporary name back. 0; -ENOENT or -EBUSY (somebody writes
- * it) with one line in err, and nothing is changed; other -errno with err. */
+/* Opens the folder of a stopped run again, which gets its temporary name back. 0; -ENOENT or -EBUSY (another process
+ * writes it) with one line in err, and nothing is changed; other -errno with err. */
 int lb_rundir_reopen(struct lb_rundir *dir, const char *path, struct lb_error *err);
 /* Removes the page and the figures of an earlier sitting: they are not those of the whole run. */
 void lb_rundir_forget_drawn(const struct lb_rundir *dir);

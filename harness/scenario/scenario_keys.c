@@ -243,7 +243,7 @@ const struct lb_scenario_key *lb_scenario_key_find_set(const char *name, struct 
 
 /* ---- several steps in one line, `N times: STEP, STEP`: steps like any other from here on --- */
 
-enum { TIMES_MAX = 1000, STEPS_MAX = 1000 }; /* a file of 64 kB holds more than anybody plays */
+enum { TIMES_MAX = 1000, STEPS_MAX = 1000 }; /* a file of 64 kB holds more than any real scenario */
 
 /* One more step or fault, `name` is its key. 0, -EINVAL with err, -ENOMEM. */
 static int add_step(const char *name, const char *text, int line, struct lb_step **list, size_t *count,

@@ -112,7 +112,7 @@ struct lb_family {
   bool majority;                     /* several data servers serve only with a majority of them */
   bool all_serve;   /* clients talk to any of several data servers, also to those that follow another */
   bool by_libc;     /* its servers call the kernel through the C library, so a preload library sees writes and syncs */
-  int poll_ms;      /* pause between two questions to a server that somebody waits for; 0 = 10 */
+  int poll_ms;      /* pause between two questions to a server that is waited for; 0 = 10 */
   bool independent; /* several data servers do not know each other: they never talk, and no one of them decides */
   /* Starts all servers and waits until the cluster can serve (replicas online, leader elected). Hosts, ports, folders
    * and logs are filled in. On error cluster->err says why. NULL = nothing to start. */

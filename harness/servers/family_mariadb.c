@@ -379,7 +379,7 @@ static int end_session(struct lb_cluster *cluster, size_t index, const char *cli
 }
 
 /* A table is made of what it has no room for: it is refused before its rows go to the binary log. For that one a server
- * would wait until somebody gives room. */
+ * would wait until there is room. */
 static int need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   static const char *const statements[] = {
       "CREATE DATABASE IF NOT EXISTS lockbench_room",

@@ -16,7 +16,7 @@
 #include "run/tally.h"
 
 struct lb_display {
-  /* Stderr as a rule: stdout is for results, which somebody may pipe into a program. */
+  /* Stderr as a rule: stdout is for results, which the user may pipe into a program. */
   struct lb_live_out live;
   /* A line for every trial that has ended, too. */
   bool verbose;

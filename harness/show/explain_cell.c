@@ -146,7 +146,7 @@ static void list_cells(const json_t *cells, const struct parts *parts, struct lb
     snprintf(err->text + used, sizeof err->text - used, "%s%zu more", shown ? " and " : "", count - shown);
 }
 
-/* Cells of a scenario need not be neighbours in a file that somebody has edited. */
+/* Cells of a scenario need not be neighbours in an edited file. */
 static bool is_first_of_scenario(const json_t *cells, size_t index) {
   const char *scenario = lb_text_of(json_array_get(cells, index), "scenario");
   for (size_t i = 0; i < index; i++)
@@ -227,7 +227,7 @@ static const json_t *only_asked(const json_t *cells, const struct parts *parts) 
   return asked;
 }
 
-/* What somebody who names no cell wants to see. NULL = none was violated. */
+/* What to show to a user who names no cell. NULL = none was violated. */
 static const json_t *first_violated(const json_t *cells) {
   const json_t *cell;
   size_t i;

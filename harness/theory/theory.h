@@ -34,7 +34,7 @@ struct lb_prediction {
   const struct lb_rule *rule; /* that said so */
 };
 
-/* Reads the rules, once for the process, before anybody predicts. 0; -EINVAL with one line "FILE:LINE: found ...,
+/* Reads the rules, once for the process, before any prediction. 0; -EINVAL with one line "FILE:LINE: found ...,
  * expected ..."; other -errno with err. Of a file that is refused nothing is kept. */
 int lb_theory_load(const char *path, struct lb_error *err);
 /* The same from memory, data[size] is NUL; `path` stands for the file in messages. For tests and fuzzing. Earlier rules

@@ -205,7 +205,7 @@ static void mark_whole(struct campaign *c) {
   c->granted_before = atomic_load(&c->s->memory->grants);
 }
 
-/* The window does not end before somebody was granted after the last fault, or could have been: so a lock that stands
+/* The window does not end before a client was granted after the last fault, or could have been: so a lock that stands
  * still shows that it does, and one that needs its time has it. */
 static void await_grant(struct campaign *c) {
   lb_ns end = c->whole_since + (lb_ns)(lb_scenario_progress_ms(c->s->plan->scenario) + LOOK_MS) * LB_NS_PER_MS;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * campaign.h - plays a trial: a load, and random faults one after the other. Roles like `primary` and `holder` are
- * looked up
- * when a fault begins. A control plays the same load on the same hosts without any fault.
+ * looked up when a fault begins. A control plays the same load on the same hosts without any fault.
  */
 #ifndef LB_CAMPAIGN_H
 #define LB_CAMPAIGN_H
@@ -18,9 +17,8 @@ int lb_campaign_play(struct lb_stage *stage, struct lb_outcome *out);
 /* ---- the schedule: which faults, on whom, from when to when ----
  *
  * It depends on the trial's fault_seed and the scenario, and is written to schedules/NAME.txt. Trial 1 of every system
- * and
- * guard meets the same faults, planned for the same times. A fault that means nothing on a system is replaced from the
- * same seed, so that all systems meet as many. */
+ * and guard meets the same faults, planned for the same times. A fault that means nothing on a system is replaced from
+ * the same seed, so that all systems meet as many. */
 
 struct lb_planned {    /* times from the begin of the campaign */
   size_t kind;         /* its place among the scenario's faults */

@@ -98,8 +98,8 @@ static int add_relatives(struct lb_stage *s, const struct lb_role *role, struct 
   return 0;
 }
 
-/* A client that has just let go is no holder, and under load somebody is about to be: so it looks often, five times in
- * a millisecond. A client that is dead holds nothing any more, whatever its state says. */
+/* A client that has just let go is no holder, and under load another one is about to be: so it looks often, five times
+ * in a millisecond. A client that is dead holds nothing any more, whatever its state says. */
 static int add_holder(struct lb_stage *s, struct lb_cast *c, struct lb_error *err) {
   lb_ns deadline = lb_in_ms(FIND_MS);
   do {

@@ -3,7 +3,7 @@
  * A fault from its row: done, proved by its effect before anything goes on, and undone.
  *
  * Which of the tables has the row does not matter to who asks: verbs are told apart by the table that has an `act` for
- * them. A test holds that every verb is played by somebody.
+ * them. A test checks that every verb has a player.
  */
 #include "fault.h"
 

@@ -43,7 +43,7 @@ static bool is_troubled(const struct lb_stage *s, const struct lb_link *l) {
 }
 
 /* A link that nothing troubles yet has to work, or its silence afterwards would prove nothing. Those of servers that a
- * step has killed are proved by their counters, beside others; alone they are no cut of anybody. */
+ * step has killed are proved by their counters, beside others; alone they are no cut. */
 static int ask_before(struct lb_doing *d, const struct lb_links *links) {
   size_t dead = 0;
   for (size_t i = 0; i < links->count; i++) {

@@ -106,10 +106,10 @@ static int look_at_slow(const struct lb_doing *d, struct lb_line *line) {
  *
  * The message is dropped, or kept until it is released, and with it whatever follows on its connection.
  *
- * Such a fault is armed, and acts when somebody sends. The line records the message: from which port to which, how
- * many bytes. It is proved when the sender's TCP sends this message again: had it arrived, it would have been
- * acknowledged. By the end of the timeline, or when it is undone, that has to be seen; where the message is there,
- * it is waited for. */
+ * Such a fault is armed, and acts when a host sends. The line records the message: from which port to which, how many
+ * bytes. It is proved when the sender's TCP sends this message again: had it arrived, it would have been acknowledged.
+ * By the end of the timeline, or when it is undone, that has to be seen; where the message is there, it is waited for.
+ */
 
 static void record_message(struct lb_stage *s, const struct lb_line *line) {
   char from[80], to[80];

@@ -216,7 +216,7 @@ static void add_errors(const struct lb_stage *s, struct lb_outcome *out) {
            s->memory->state[first].error);
 }
 
-/* Under a campaign somebody has to be granted the lock from time to time. */
+/* Under a campaign a client has to be granted the lock from time to time. */
 static bool stands_still(const struct lb_stage *s, const struct lb_outcome *out) {
   const struct lb_scenario *scenario = s->plan->scenario;
   return scenario->kind == LB_KIND_CAMPAIGN && out->grants > 0 &&

@@ -137,7 +137,7 @@ static void take_answer(struct closing *c, size_t i) {
   c->asker[i].next = lb_in_ms(PACE_MS);
 }
 
-/* True if somebody can ask. Who has answered to a step since is free again. */
+/* True if a client can ask. One that has answered a step since is free again. */
 static bool choose(struct closing *c, const struct lb_history *h) {
   struct lb_stage *s = c->s;
   size_t count = 0;

@@ -104,7 +104,7 @@ static int let_failover(struct lb_stage *s, const struct lb_step *step) {
   return 0;
 }
 
-/* ---- conditions for which somebody is asked, or a point has to be found passed ---- */
+/* ---- conditions for which a client or server is asked, or a point has to be found passed ---- */
 
 /* Whether that server has a record of the key; -1 after lb_stage_doubt(). */
 static int is_present(struct lb_stage *s, const struct lb_step *step, const struct lb_server *server) {

@@ -70,7 +70,7 @@ static struct at_point at_point(enum lb_verb verb) {
   }
 }
 
-/* Stands or hangs at its armed point, or died there; and not because somebody else stopped or killed it. */
+/* Stands or hangs at its armed point, or died there; and not because a fault stopped or killed it. */
 static bool is_at_point(const struct lb_stage *s, struct lb_client *client, const struct lb_pending *p) {
   const struct lb_client_state *state = lb_stage_state(s, client);
   struct at_point wanted = at_point(p->armed->verb);
