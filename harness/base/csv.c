@@ -135,8 +135,8 @@ int lb_csv_parse(const char *path, const char *data, size_t size, struct lb_csv 
   return result;
 }
 
-/* A blank line is a record of one empty field, so it is refused like any other of the wrong width,
- * unless the file has one column. */
+/* A blank line is a record of one empty field. Unless the file has one column, it is refused like any record of the
+ * wrong width. */
 int lb_csv_next(struct lb_csv *csv, struct lb_error *err) {
   if (!*csv->next) return 0;
   long count = read_record(csv, csv->field, csv->columns, err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench run ... --against LOCKBENCH`: two builds take turns, so that a slow minute of the machine is
- * one of both. A round is a run of each with one trial of every cell; every other round the other one
- * begins. The folder of results has the rounds of the other build in a/, those of this one in b/, and
- * `compare FOLDER/a FOLDER/b` says again what is said at the end.
+ * `lockbench run ... --against LOCKBENCH`: two builds take turns, so that a slow minute of the machine is one of both.
+ * A round is a run of each with one trial of every cell; every other round the other one begins. The folder of results
+ * has the rounds of the other build in a/, those of this one in b/. `compare FOLDER/a FOLDER/b` says again what is said
+ * at the end.
  *
  * The builds need not have anything in common but the options of `run` and the columns of trials.csv: each
  * is a program of its own that reads its own scenarios.

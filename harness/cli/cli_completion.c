@@ -67,8 +67,8 @@ static void put_command_names(void) {
 /* ---- bash -------------------------------------------------------------------------------------------------------- */
 
 /* ./bench is called as its user calls it, but only lockbench itself is asked: a completion installs and builds nothing.
- * Bash takes '@', ':' and '=' for ends of words (an '@' begins the next), so the word is taken from the line, and what stands before the last of
- * them is not repeated. A cell is SCENARIO.SYSTEM.GUARD of the table of trials. */
+ * Bash takes '@', ':' and '=' for ends of words (an '@' begins the next). So the word is taken from the line, and the
+ * part before the last of them is not repeated. A cell is SCENARIO.SYSTEM.GUARD of the table of trials. */
 static const char bash_begin[] =
     "_lockbench() {\n"
     "  local line=${COMP_LINE:0:COMP_POINT} tool=${1/#\\~/$HOME} options='' lists='' words='' list done=''\n"

@@ -177,7 +177,7 @@ static int run_trials(struct session *s) {
 }
 
 /* Decides, and writes what there is. The order matters: the load of the machine is read again as soon as the trials are
- * over, the exit code is part of run.json, and the folder gets its name last, when everything is in it. 0, -ENOENT
+ * over, the exit code is part of run.json, and the folder gets its name last. Everything is in it then. 0, -ENOENT
  * (nothing was decided), or another -errno. */
 static int write_results(struct session *s, int stopped) {
   struct lb_machine after;

@@ -5,7 +5,7 @@
  * process.
  *
  * A host's clock may jump or change its speed while a client sleeps until it shows a certain time. The kernel sleeps by
- * the true clock, so with such a clock every sleep is cut into slices, and after each the clock is looked at again.
+ * the true clock. So with such a clock every sleep is cut into slices, and the clock is read after each.
  */
 #include "env.h"
 

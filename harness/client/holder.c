@@ -3,9 +3,9 @@
  * The life of a client with one lock: asking -> holding -> released or lost; or asking -> given up, perhaps owing a
  * release.
  *
- * Evidence first: `granted` is stamped after the reply was read and `release` before the request leaves, so that the
- * interval between them is certainly inside what the client believed. An unknown outcome is asked from the server
- * (resolve) while there is time; what stays unknown is neither a failure nor a success.
+ * Evidence first: `granted` is stamped after the reply was read, `release` before the request leaves. So the interval
+ * between them is certainly inside what the client believed. An unknown outcome is asked from the server (resolve)
+ * while there is time; what stays unknown is neither a failure nor a success.
  *
  * Backoff, unless the protocol or its option says how long (poll_ms), is full jitter: uniform in [0, cap), the cap doubling from 1 to
  * 16 ms. Spreading over the whole interval is what keeps clients that were refused together from coming back together
@@ -322,9 +322,9 @@ static int let_go(struct lb_holder *h, const struct lb_lock *lock) {
 }
 
 /* One round is a try, what can be learned of an unknown try, and a pause. The grant is kept from try to try only where
- * it stands for something at the service: a place in a queue, or an attempt of unknown outcome. Of a library that waits
- * inside its call the first try of a timeline does not wait, so that it is known when the lock is refused: the others
- * do, also after a time-out, as some libraries cannot tell the two apart. A breach of the contract ends the rounds, for
+ * it stands for something at the service: a place in a queue, or an attempt of unknown outcome. If a library waits
+ * inside its call, the first try of a timeline does not wait. So it is known when the lock is refused: the others do,
+ * also after a time-out, as some libraries cannot tell the two apart. A breach of the contract ends the rounds, for
  * whatever the protocol says afterwards is worth nothing. */
 static int ask_until_granted(struct lb_holder *h, struct lb_lock *lock, lb_ns deadline) {
   lb_ns due = 0;

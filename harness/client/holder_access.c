@@ -73,9 +73,9 @@ static int check(struct lb_holder *h) {
 /*
  * The record of an access, right after it. A client can be stopped or killed between the two, in
  * some ten nanoseconds; a trial that hits them shows
- *  - stopped: the access at the time of the wake-up. If somebody else was granted the lock
- *    meanwhile, an access that was clean counts as dirty, and a write perhaps as stale and as a
- *    lost update. Such a trial let a holder's lease run out while it believed that it held, so it
+ *  - stopped: the access at the time of the wake-up. If another client was granted the lock
+ *    meanwhile, a clean access counts as dirty. A write may also count as stale and as a lost
+ *    update. Such a trial let a holder's lease run out while it believed that it held, so it
  *    errs towards "violated", and only there.
  *  - killed: a write that the log does not know. The value grew by one more than the log says,
  *    which can hide one lost update.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The contract of a hook, as a table of results and a few comparisons; and every call of one: say which hook, call it,
- * take its text, check what it answered. The calls of a client are its whole dealings with a protocol, so a plugin that
+ * take its text, check what it answered. A client deals with a protocol through these calls alone. So a plugin that
  * hangs, dies, lies or answers nonsense is caught here or named from here.
  */
 #include "hooks.h"

@@ -64,8 +64,8 @@ static const char *const ordinal[LB_CONFORM_SESSIONS] = {"first", "second", "thi
 
 const char *lb_conform_ordinal(int i) { return ordinal[(unsigned)i % LB_CONFORM_SESSIONS]; }
 
-/* Numbers are drawn from shared memory, so that no two statements of a system ever use the same
- * key, not even after one that hung with a lock in its hand. */
+/* Numbers are drawn from shared memory, so no two statements of a system ever use the same key. That also holds after a
+ * statement that hung while it held a lock. */
 const char *lb_conform_key(struct lb_conform *c) {
   static char names[4][48];
   unsigned number = atomic_fetch_add(&c->shared->keys, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * audit.h - does the hunt leave out what it may? A share of the timelines that it does not run for a sound reason is
- * run all the same, and each has to come out as the one that stands for it (lb_hunt_stand_in()).
+ * audit.h - does the hunt leave out what it may? It runs a share of the timelines that it leaves out for a sound
+ * reason. Each has to come out as the one that stands for it (lb_hunt_stand_in()).
  *
  * These trials have a journal of their own and count nowhere else: no set and no share comes from them.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A batch is a source of jobs for the engine (run/engine.h). Its jobs are those of a plan, so a timeline of a hunt is
- * judged as every other trial is, and its file replays what was played. The folder of the run is scratch: what is kept
- * of a hunt is its journal, and the files of the sets it found.
+ * A batch is a source of jobs for the engine (run/engine.h). Its jobs are those of a plan. So a timeline of a hunt is
+ * judged as every other trial, and its file replays it. The folder of the run is scratch: what is kept of a hunt is its
+ * journal, and the files of the sets it found.
  */
 #include "batch.h"
 

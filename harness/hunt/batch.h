@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * batch.h - some timelines of a hunt, played side by side by the engine, each from its scenario file, and their outcomes
- * entered in the journal.
+ * batch.h - plays some timelines of a hunt side by side, each from its scenario file, and enters their outcomes in the
+ * journal.
  */
 #ifndef LB_HUNT_BATCH_H
 #define LB_HUNT_BATCH_H

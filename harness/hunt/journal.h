@@ -52,7 +52,7 @@ bool lb_hunt_broke(const struct lb_hunt_count *count);
 unsigned lb_hunt_violated(const struct lb_hunt_count *count);
 
 /* What a hunt has seen so far: for every timeline and guard how often it came out how. Each trial is a line of a file
- * as soon as it has ended, so a hunt that is interrupted, or killed, keeps what it has and can go on from there. */
+ * as soon as it has ended. So a hunt that is interrupted or killed keeps what it has, and can go on. */
 
 struct lb_hunt_doubt {
   uint64_t why;  /* of the latest undecided trial: a number for its words */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which timelines need not be run. Two kinds of reason are kept apart. The sound ones: such a timeline means nothing,
- * or comes out as another one that is run (a sample of them is run all the same, and has to agree). The bounds: the
+ * or comes out as another one that is run. (A sample of them is run all the same, and has to agree.) The bounds: the
  * hunt does without some that cost most and teach least, nearly all from two faults on, and says so. What is never a
  * reason: that a fault is harmless alone.
  */

@@ -267,8 +267,8 @@ int lb_hunting_search(struct lb_hunting *g, const size_t order[], size_t count) 
 }
 
 /* The order of a hunt. Few faults come before many. Inside a number of faults every pair (or triple) of kinds gets its
- * turn before any of them gets a second one, and which of its timelines that is, is drawn: so a hunt that
- * is stopped has seen a bit of everything. */
+ * turn before any gets a second one. Which of its timelines is played then is drawn: so a hunt that is stopped has seen
+ * a bit of everything. */
 
 enum { PURPOSE_ORDER = 0x68756e74 }; /* a stream of its own */
 enum { GROUPS = LB_HUNT_KIND_COUNT * LB_HUNT_KIND_COUNT * LB_HUNT_KIND_COUNT };

@@ -255,9 +255,9 @@ static int try_faults(struct shrinker *k, const bool keep[]) {
   return 0;
 }
 
-/* The violation usually belongs to the fault before it, and what the campaign had to do in long stretches at once (a
- * cut that it took seconds to install) can keep the whole from breaking. So first nothing at all, then each fault alone
- * from the last on, then the last two and more, up to the whole. 1 = some broke. */
+/* The violation usually belongs to the fault before it. Faults that the campaign needed long for (a cut that took
+ * seconds to install) can keep the whole from breaking. So first nothing at all, then each fault alone from the last
+ * on, then the last two and more, up to the whole. 1 = some broke. */
 static int find_start(struct shrinker *k) {
   size_t count = k->d->fault_count;
   bool keep[LB_DIRECTED_FAULTS_MAX] = {0};

@@ -52,9 +52,9 @@ enum lb_hunt_length lb_hunt_length_of(const struct lb_hunt_timeline *timeline);
 
 /* Whether it breaks n of n at this length: 1 or 0; -ETIME when the time is over, -EINTR or other -errno. */
 typedef int lb_hunt_probe(void *of, int64_t ms);
-/* Looks on both sides of `start_ms`, from a tenth of a second to `most_ms`, and takes it that on each side there is one
- * end at most. 0, with ret->known false if it does not break at start_ms (rounded to a tenth); or what `probe` stopped
- * with, and ret->known is false. */
+/* Looks on both sides of `start_ms`, from a tenth of a second to `most_ms`. It assumes at most one end on each side. 0,
+ * with ret->known false if it does not break at start_ms (rounded to a tenth); or what `probe` stopped with, and
+ * ret->known is false. */
 int lb_hunt_narrow(lb_hunt_probe *probe, void *of, int64_t start_ms, int64_t most_ms, struct lb_hunt_range *ret);
 
 /* True if there is something to tell: it is known, and of W that it has an end at all. */
@@ -62,8 +62,8 @@ bool lb_hunt_range_tells(const struct lb_hunt_range *range);
 /* "breaks if what is undone before a takeover lasts from 1.1 to 1.6 s". 160 bytes are enough. */
 void lb_hunt_range_say(const struct lb_hunt_range *range, char *buf, size_t size);
 
-/* A set is called minimal only if the form in which it is published comes out as it did, ten times of ten, under
- * another seed on fresh servers. */
+/* A set is called minimal only if its published form comes out the same again: ten times of ten, under another seed on
+ * fresh servers. */
 
 #define LB_HUNT_REPLAYS 10 /* decided trials of each set */
 

@@ -124,7 +124,7 @@ static bool does(const struct lb_hunt_timeline *t, enum lb_hunt_kind kind, enum 
 }
 
 /* Where a start takes longer than a client may be held up (a quarter of a lease); not beside another fault of servers,
- * to which it may matter in which order they happen, nor behind one that may keep client 1 from coming so far. */
+ * as their order may matter. Also not behind one that may keep client 1 from coming so far. */
 static bool starts_later(const struct lb_hunt_program *p, struct lb_hunt_fault fault) {
   const struct lb_hunt_timeline *t = p->timeline;
   bool gated = !does(t, LB_HUNT_PAUSE, LB_HUNT_C1, LB_HUNT_ASKING), alone = !has_slot(t, LB_HUNT_BEFORE);

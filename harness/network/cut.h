@@ -42,8 +42,7 @@ int lb_cut_dropped(const struct lb_cut *cut, uint64_t *ret, uint64_t *ret_others
 int lb_cut_heal(struct lb_net *net, struct lb_cut *cut, struct lb_error *err);
 /* The same with all cuts: each is tried. 0, or the first -errno with err. */
 int lb_cut_heal_all(struct lb_net *net, struct lb_error *err);
-/* True if one of the cuts from this one on (`newest` of them, and what is older) drops what goes
- * between a and b, either way. */
+/* True if `newest` or an older cut drops packets between a and b, either way. */
 bool lb_cut_parts(const struct lb_cut *newest, const struct lb_host *a, const struct lb_host *b);
 /* Frees what is known of cuts without touching a rule: their hosts are gone. */
 void lb_cut_forget_all(struct lb_net *net);

@@ -5,8 +5,8 @@
  * rules as a cut has them (cut.c). And the process hands its copies to the receiver's link when
  * their time is over, with an address by which those rules know them.
  *
- * So packets keep their order, connections that exist are delayed as new ones are, and nothing is
- * asked of the kernel but what a cut and a packet dump ask for (there need be no netem).
+ * So packets keep their order, and existing connections are delayed as new ones are. The kernel needs only what a cut
+ * and a packet dump need (no netem).
  */
 #include "line.h"
 

@@ -3,9 +3,9 @@
  * The process of a delay line: it takes packets, says what becomes of each, keeps them for their time and
  * sends them on.
  *
- * A packet's time begins when the sender's link had it, by the kernel's stamp, so it is never early and what it waits
- * for this process is in its time. What is left beyond it is the line's own, and is counted. To keep that small the
- * process asks to be woken without slack and before others, and reads and sends many packets in one call.
+ * A packet's time begins when the sender's link had it, by the kernel's stamp. So it is never early, and its wait for
+ * this process is in its time. What is left beyond it is the line's own, and is counted. To keep that small the process
+ * asks to be woken without slack and before others, and reads and sends many packets in one call.
  */
 #include "line.h"
 

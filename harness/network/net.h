@@ -50,9 +50,9 @@ uint16_t lb_net_port(struct lb_net *net);
 /* TCP that does not take late for lost. A sender whose acknowledgements become late from one moment to the next sends
  * again after 200 ms and then almost nothing more until they come: what an application writes meanwhile would be late
  * by up to twice the delay. For connections that are made from now on, on all hosts: nothing is sent again before
- * late_ms and a second have passed without an acknowledgement (where packets get lost late_ms and the 200 ms that TCP
- * waits at least anyway, so that what is lost is not late by a second), and many packets may be on their way without
- * one. 0, or -errno with err. */
+ * late_ms and a second have passed without an acknowledgement. Where packets get lost it is late_ms and TCP's least
+ * wait of 200 ms, so that a lost packet is not late by a second. Many packets may be on their way without an
+ * acknowledgement. 0, or -errno with err. */
 int lb_net_be_patient(const struct lb_net *net, int64_t late_ms, bool lossy, struct lb_error *err);
 /* Counts the tables of rules that are left on all hosts, which has to come to none. 0, or -errno with err (-EBUSY: some
  * are left). */

@@ -39,8 +39,8 @@ bool lb_proc_sandboxed = false;
  * the death signal last, because a change of user clears it. Whether the new user reaches the folder is asked before
  * exec: a server that does not would only say so in its own words, in its log.
  *
- * Whatever fails travels back through a pipe that a successful exec closes, so that "no such program" arrives as
- * -ENOENT and not as a server that never answers. */
+ * A failure travels back through a pipe that a successful exec closes. So "no such program" arrives as -ENOENT and not
+ * as a server that never answers. */
 
 struct launch {
   char *path; /* of the program */

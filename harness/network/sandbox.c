@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Why one PID namespace per trial: the kernel kills all of its processes when its PID 1 ends, so a
- * trial needs no clean-up code that could be skipped by a crash. PID 1 in turn asks for SIGKILL
- * when the tool dies; the kernel honours that for the init of a namespace because the sender lives
- * outside of it.
+ * Why one PID namespace per trial: the kernel kills all of its processes when its PID 1 ends, so no crash can skip the
+ * clean-up of a trial. PID 1 in turn asks for SIGKILL when the tool dies; the kernel honours that for the init of a
+ * namespace because the sender lives outside of it.
  */
 #include "sandbox.h"
 

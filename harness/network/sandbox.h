@@ -29,11 +29,10 @@ const char *lb_isolation_name(enum lb_isolation_kind kind);
  * answers NONE. */
 const struct lb_isolation *lb_isolation_probe(void);
 
-/* fork(2) into new namespaces as the probe allows. In the child (return 0): it is PID 1 of its
- * namespace with its own /proc, a private mount table and loopback up; it gets SIGKILL when the
- * parent dies. In the parent: the pid, or -errno. alive, parents_end: the two ends of a pipe; the
- * child closes the write end, so that the pipe ends with the parent, and looks at the read end
- * once, to notice a parent that died before the child could ask for that signal. */
+/* fork(2) into new namespaces as the probe allows. In the child (return 0): it is PID 1 of its namespace with its own
+ * /proc, a private mount table and loopback up; it gets SIGKILL when the parent dies. In the parent: the pid, or
+ * -errno. alive, parents_end: the two ends of a pipe; the child closes the write end, so that the pipe ends with the
+ * parent. It reads once, to notice a parent that died before the child could ask for that signal. */
 pid_t lb_sandbox_fork(int alive, int parents_end);
 /* The same in the network of this machine, for who has to reach servers that are not ours. */
 pid_t lb_sandbox_fork_online(int alive, int parents_end);

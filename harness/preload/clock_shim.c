@@ -5,11 +5,10 @@
  * variable, without a page, or while the page says that nothing is skewed, every clock is the true
  * one. The page stays mapped in forked children, and programs started by the server map it again.
  *
- * It calls nothing that could call it back. Allocators read the clock before main, from within
- * their own initialisation, and dlsym may allocate: so the kernel's fast clock is looked up in the
- * image that the kernel maps into every process (vDSO), and the first reading of a clock sets
- * everything up, whichever constructor it comes from. Where the image has no such symbol, it is a
- * system call.
+ * It calls nothing that could call it back. Allocators read the clock before main, from within their own
+ * initialisation, and dlsym may allocate: so the kernel's fast clock is looked up in the image that the kernel maps
+ * into every process (vDSO). The first reading of a clock, in any constructor, sets everything up. Where the image has
+ * no such symbol, it is a system call.
  *
  * Covered are readings: clock_gettime, gettimeofday, time and timespec_get, also where a library
  * calls them. And waiting on a condition variable (pthread_cond_timedwait, pthread_cond_clockwait),

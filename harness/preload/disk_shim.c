@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A preload library, no part of the harness: it counts what the server it is loaded into writes to regular files, and
- * how often it has one synced, in the page (disk_page.h) that the environment variable LOCKBENCH_DISK names. Forked
- * children count in the same page.
+ * A preload library, no part of the harness: it counts what its server writes to regular files, and how often it syncs
+ * one. The counts go to the page (disk_page.h) that the environment variable LOCKBENCH_DISK names. Forked children
+ * count in the same page.
  *
  * What goes to standard output and standard error is no data, and is left out: there servers log. So is what the C
  * library writes for itself (stdio), and what a program writes that calls the kernel directly, as those written in Go

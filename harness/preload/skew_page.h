@@ -43,9 +43,9 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "a lock would not be shared between 
 
 /* The line of a clock. False = the clock is true, *ret is not written.
  *
- * All loads acquire, instead of fences, which ThreadSanitizer does not know. Only the change after
- * the next one writes into the set that is read here, and who sees a number of it also sees, in the
- * second load of `now`, that the next one was published. */
+ * All loads acquire, instead of fences, which ThreadSanitizer does not know. Only the change after the next one writes
+ * into the set that is read here. A reader of its numbers also sees, in the second load of `now`, that the next one was
+ * published. */
 static inline bool lb_skew_read(const struct lb_skew *page, unsigned clock, struct lb_skew_line *ret) {
   uint64_t now;
   while ((now = atomic_load_explicit(&page->now, memory_order_acquire)) != 0) {

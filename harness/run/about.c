@@ -54,9 +54,9 @@ int lb_about_write(json_t *root, const char *path) {
   return r == 0 && rename(part, path) < 0 ? -errno : r;
 }
 
-/* ---- Where a run takes place, and on what: the load of the machine, whether hosts can have namespaces,
- * which version of a server runs. It is asked before the run, because a trial changes the load, and
- * because a server that is replaced meanwhile would be taken for the one that ran. ---- */
+/* ---- Where a run takes place, and on what: the load of the machine, whether hosts can have namespaces, which version
+ * of a server runs. It is asked before the run, as a trial changes the load. Also, a server that is replaced meanwhile
+ * would be taken for the one that ran. ---- */
 
 /* Several cells share a topology. Only one that has answered is in the list. */
 static bool is_asked(const struct lb_run_info *info, const char *topology) {

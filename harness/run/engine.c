@@ -365,8 +365,8 @@ static bool waits_for_the_machine(const struct engine *e) {
   return e->left == LB_NEXT_LATER || count(e, is_idle) > 0 || (now.running < now.most && now.starting > 0);
 }
 
-/* Until a trial ends, a job comes in, a signal comes, the next tick is due, or those that are starting are to be looked
- * at. Deadlines are looked at once a tick or more often, which is soon enough for them. */
+/* Waits until a trial ends, a job or a signal comes, the next tick is due, or starting trials have to be looked at.
+ * Deadlines are looked at once a tick or more often, which is soon enough for them. */
 static int wait_for_some(struct engine *e, lb_ns next_tick) {
   struct pollfd p[LB_JOBS_MOST + 1];
   int which[LB_JOBS_MOST + 1], n = 0, result = 0;

@@ -142,8 +142,8 @@ static int predict(struct lb_cell *cell) {
   lb_facts_without_flaws(&facts);
   lb_theory_predict(cell->scenario->attack, &facts, cell->guard, &cell->of_kind);
   if (!cell->predicted || cell->expect || (cell->brought && !lb_is_peer(cell->protocol))) return 0;
-  /* Where the file says that the rule is wrong without a guard, and is asked under no other, the rule is not to be
-   * trusted under others. */
+  /* A file may say that the rule is wrong without a guard, and ask nothing under guards. Then the rule is not trusted
+   * under guards either. */
   bool beyond = !lb_scenario_asks_under(cell->scenario, cell->guard);
   if (beyond && lb_scenario_expect(cell->scenario, cell->system, LB_GUARD_NONE)) return 0;
   cell->derived = malloc(sizeof *cell->derived);
@@ -292,9 +292,9 @@ static int add_topologies(struct systems *list, const struct lb_protocol *protoc
   return r < 0 ? r : found;
 }
 
-/* A protocol alone means its systems in a group, else those that the scenario names, else (a plugin) its topologies,
- * else the default one, whose cell then says why it cannot. A word that is no protocol stays as it is, and is refused
- * when its cell is made. */
+/* A protocol alone means its systems in a group, else those that the scenario names, else (a plugin) its topologies.
+ * Without any it means the default topology, whose cell then says why it cannot run. A word that is no protocol stays
+ * as it is, and is refused when its cell is made. */
 static int add_named(struct systems *list, const char *name) {
   int r = 0;
   const struct lb_protocol *protocol = lb_protocol_find(name);

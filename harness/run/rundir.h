@@ -39,8 +39,8 @@ void lb_rundir_forget_drawn(const struct lb_rundir *dir);
 /* Removes the files of a trial from the folder of a run, and its servers' logs if `logs_too`. No process may write them
  * any more. */
 void lb_rundir_forget(const char *folder, const char *trial, bool logs_too);
-/* From now on the guardian calls `rescue` when the tool has died, in its own process and with the memory of this
- * moment, before it clears up. 0 or -errno. */
+/* From now on the guardian calls `rescue` when the tool has died, before it clears up. It does so in its own process,
+ * with the memory of this moment. 0 or -errno. */
 int lb_rundir_set_rescue(struct lb_rundir *dir, void (*rescue)(void *data), void *data);
 /* Removes scratch/ and empty folders, renames to the final name. `whole`: also parts/ and what a resumed run would
  * need. 0 or -errno with err; the guardian then clears up. */

@@ -54,11 +54,11 @@ const char *lb_tally_why(const struct lb_tally *tally, size_t cell, enum lb_verd
 void lb_cell_add(struct lb_cell_sum *sum, const struct lb_outcome *outcome);
 /* How many of its trials were decided. If that is not all of them, it is shown with the verdict: "decided 15 of 21". */
 int lb_cell_decided(const struct lb_cell_sum *sum);
-/* 1 = as expected (or safe where nothing is expected), 0 = not, -1 = cannot be said (undecided, too few decided trials,
- * skipped, n/a where the scenario does not say so). */
+/* 1 = as expected (or safe where nothing is expected), 0 = not, -1 = unknown. It is unknown for undecided, too few
+ * decided trials, skipped, and n/a where the scenario does not say so. */
 int lb_cell_as_expected(const struct lb_cell_sum *sum);
-/* The same of a lock that was brought and of what the rules say of it, -1 also where there is an expectation, which of
- * a library is the prediction. */
+/* The same for a lock that was brought and what the rules say of it. Also -1 if there is an expectation; that of a
+ * library is the prediction. */
 int lb_cell_as_predicted(const struct lb_cell_sum *sum);
 /* Safe, where the expectation is that a race decides: worth a note, and never against expectation. A stated `violated`
  * that comes out safe is none: the question may not have been put. */
@@ -105,11 +105,10 @@ struct lb_control {      /* [scenario] control = yes */
 uint64_t lb_outcome_violations(const struct lb_outcome *outcome);
 /* Over the trials of cell number `cell`. Ends the process when memory is exhausted. */
 void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate *ret);
-/* Whether the violations of a cell come from its faults: 1 = the interval of violations per hour lies
- * above that of the control, 0 = the two meet, -1 = nothing to compare: the cell has no violation, there
- * is no control of this load, or one of the two stands still or has fewer than LB_LEAST_TRIALS decided
- * trials. The control is the cell of the same system in a control scenario with the same load, under
- * the same guard or, if there is none, without. */
+/* Whether the violations of a cell come from its faults: 1 = the interval of violations per hour lies above that of the
+ * control, 0 = the two meet, -1 = nothing to compare: the cell has no violation, there is no control of this load, or
+ * one of the two stands still or has fewer than LB_LEAST_TRIALS decided trials. The control is the cell of the same
+ * system in a control scenario with the same load. It is under the same guard, or else without one. */
 int lb_cell_above_control(const struct lb_tally *tally, size_t cell);
 /* Sums over the trials of scenarios that declare themselves a control, with protocols that are
  * meant to exclude. */

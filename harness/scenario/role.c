@@ -112,8 +112,8 @@ static int parse_later(const char *tail, struct lb_role *ret, struct lb_error *e
   return r < 0 ? r : 2;
 }
 
-/* Takes as many words as the role has and leaves the rest, because what follows a role ("to B",
- * "within T") is known to the form of the step only. */
+/* Takes as many words as the role has and leaves the rest. What follows a role ("to B", "within T") is known to the
+ * form of the step only. */
 int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, struct lb_error *err) {
   size_t i = 0;
   int r = 0, max = 0;

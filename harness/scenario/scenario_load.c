@@ -2,8 +2,8 @@
  *
  * Loading has four parts, each with a file of its own where it is long. The text becomes keys (scenario_read.c, by the
  * table of scenario_keys.c). Defaults that hang on other keys are completed here. What no single key can know is
- * checked (scenario_check.c). A setting of the command line or of a suite changes one key of a scenario that was
- * loaded, and is checked in the same way.
+ * checked (scenario_check.c). A setting of the command line or of a suite changes one key of a loaded scenario, and is
+ * checked in the same way.
  */
 #include "scenario_load.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A step from its text. It is matched word by word against the forms of the table (step.c), and what does not fit is
- * refused in the words of the forms that came furthest. All forms are tried, and none is preferred: there is no second
- * place that knows how steps begin.
+ * A step from its text. It is matched word by word against the forms of the table (step.c). A refusal uses the words of
+ * the forms that came furthest. All forms are tried, and none is preferred: there is no second place that knows how
+ * steps begin.
  *
  * Values are taken from one word each. A duration that is no whole number of milliseconds is refused, not rounded: the
  * step is quoted as it was written, and has to be what was done.

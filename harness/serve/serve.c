@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The process that serves: in a sandbox as a trial's controller is, so the kernel ends all of it with the tool. It
- * waits for three things, for a question at the socket, for a line at the prompt, for the end of the command, and does
- * one at a time: a trial does its steps one after the other, too.
+ * waits for a question at the socket, a line at the prompt, and the end of the command, and handles one at a time: a
+ * trial does its steps one after the other, too.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -247,7 +247,7 @@ static int await_answer(struct lb_cluster *cluster, size_t index, bool alone, lb
 }
 
 /* Passes, not one restart after the other: all are dead before the first starts, so none can answer with the help of
- * one that is about to be killed, and all have started before the first is asked. */
+ * one that is about to be killed. All have started before the first is asked. */
 int lb_cluster_begin_restart(struct lb_cluster *cluster, const size_t index[], size_t count) {
   int r = 0;
   for (size_t i = 0; i < count; i++) lb_proc_kill(&cluster->server[index[i]].proc);

@@ -2,8 +2,8 @@
  *
  * family.h - one kind of server and what can be done with it: started, asked, promoted.
  *
- * A family is a table of hooks (family_*.c, one file each). It has no numbers of its own: how many servers there are,
- * what they keep and how they replicate stands in the row of the topology (topology.h), which a hook reads through its
+ * A family is a table of hooks (family_*.c, one file each). It has no numbers of its own: the row of the topology
+ * (topology.h) says how many servers there are, what they keep and how they replicate. A hook reads it through its
  * cluster (cluster.h). All hooks run in the controller of the trial, on one thread, and poll with a deadline.
  *
  * Unless a comment says otherwise, a hook returns 0 or -errno, with the reason in env->err. NULL = the family cannot do

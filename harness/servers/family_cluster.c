@@ -4,18 +4,17 @@
  * their own; when most masters have missed one for cluster-node-timeout, they elect a replica of it. A master that
  * misses most of them for so long serves no client.
  *
- * The servers are put together by their own commands, as redis-cli would do it, only faster: each
- * is introduced to every other, which they would learn from each other in the end. Of N parts of the
- * slots the data servers 1 to N have one each at first, and server N + i follows server i. Server 1
- * begins with the part that the key of the trial is in, so `primary` is server 1 at first, as it is
- * elsewhere, whatever the key is called.
+ * The servers are put together by their own commands, as redis-cli would do it, only faster: each is introduced to
+ * every other, which they would learn from each other in the end. Of N parts of the slots the data servers 1 to N have
+ * one each at first, and server N + i follows server i. Server 1 begins with the part that the key of the trial is in.
+ * So `primary` is server 1 at first, as elsewhere, for any key.
  *
  * Ready means, as with Sentinel, that a failover started now would succeed and lose nothing that was acknowledged
- * earlier: each server knows what every other one is and says that the cluster is up, the masters list their replicas
- * as online, and a marker written to each master has appeared in its replicas and vanished again. Replicas are asked
- * how many keys they have: a question for a key is redirected to the master. All of it takes two seconds at least: a
- * master that has just started refuses for so long (CLUSTER_WRITABLE_DELAY), also after a restart, and nothing makes
- * that faster.
+ * earlier: each server knows what every other one is and says that the cluster is up, and the masters list their
+ * replicas as online. A marker written to each master has appeared in its replicas and vanished again. Replicas are
+ * asked how many keys they have: a question for a key is redirected to the master. All of it takes two seconds at
+ * least: a master that has just started refuses for so long (CLUSTER_WRITABLE_DELAY), also after a restart, and nothing
+ * makes that faster.
  */
 #include <errno.h>
 #include <stdio.h>

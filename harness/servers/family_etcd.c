@@ -22,8 +22,8 @@
 #include "family.h"
 
 /* A leader looks once per election timeout, and steps down if it heard of no majority since the look before. A fifth of
- * that passes between heartbeats, so a member that was not scheduled for a while on a busy machine is not taken for
- * dead. A lease is 3/2 of the election timeout long at least, in whole seconds. */
+ * that passes between heartbeats. So a member that a busy machine did not schedule for a while is not taken for dead. A
+ * lease is 3/2 of the election timeout long at least, in whole seconds. */
 #define ELECTION "--election-timeout="
 static const struct lb_setting settings[] = {
     {.name = "--heartbeat-interval=", .stock = "100", .faults = "100", .measured = "100", .place = LB_SETTING_PROGRAM},

@@ -303,8 +303,8 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
 /* What was received and not applied: a semi-synchronous primary has counted on it. Who applies is started while the other
  * thread still runs, as a replica whose two threads both stand throws its relay log away.
  *
- * Gtid_IO_Pos is what was received. What a thread says of itself is no proof: with parallel workers the one that reads
- * the relay log says "read all of it" while they still apply it, and STOP SLAVE drops what they have not begun. */
+ * Gtid_IO_Pos is what was received. What a thread says of itself is no proof: with parallel workers the reader of the
+ * relay log says "read all of it" while they still apply it. STOP SLAVE drops what they have not begun. */
 static int apply_received(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   struct sql_answer answer;
   char sql[120], received[sizeof answer.text];

@@ -7,8 +7,8 @@
  * the agent's tree when it starts, and tini is who adopts it.
  *
  * The agents get the same freshly initialised folder, as an operator who puts running servers under Patroni: the first
- * to start becomes the leader, and only then the others start. They find a failover's settings in the file in which
- * Patroni keeps a copy of what it has in etcd, and the first leader writes it there.
+ * to start becomes the leader, and only then the others start. They find a failover's settings in Patroni's copy of
+ * what it has in etcd. The first leader writes that file.
  *
  * etcd is spoken to as `etcd3`: the gateway of version 3. Debian's etcd serves the older API only where it is told to.
  */

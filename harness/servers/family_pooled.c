@@ -3,7 +3,7 @@
  * PostgreSQL behind PgBouncer. Clients talk to the pooler alone; what is asked of the data server is asked without it.
  *
  * The pool is as PgBouncer has it by default: the server process that was given back last is handed out next. So
- * clients that ask one after the other share one process, and one that is occupied meanwhile is next again when it is
+ * clients that ask one after the other share one process. A process that is occupied meanwhile is next again when it is
  * given back (`occupy`).
  */
 #include <errno.h>

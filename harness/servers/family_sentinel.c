@@ -2,12 +2,11 @@
  *
  * Redis with Sentinel: a primary, its replicas, and Sentinels of which a majority is the quorum.
  *
- * The Sentinels are born knowing each other and the replicas (known-sentinel and known-replica
- * lines, ids of their own): left to themselves they announce each other every two seconds and the
- * start would be spent waiting for that. The periods are shortened for the same reason; what a
- * failover does is unchanged, it only starts sooner. Not too short, though: once the primary is
- * down a Sentinel asks the replicas for INFO once a second, whatever info-period says, and promotes
- * only one whose INFO is younger than five ping-periods. With ping-period 100 that is a toss of a
+ * The Sentinels are born knowing each other and the replicas (known-sentinel and known-replica lines, ids of their
+ * own): left to themselves they announce each other every two seconds and the start would be spent waiting for that.
+ * The periods are shortened for the same reason; what a failover does is unchanged, it only starts sooner. Not too
+ * short, though: once the primary is down a Sentinel asks the replicas for INFO once a second, whatever info-period
+ * says. It promotes only one whose INFO is younger than five ping-periods. With ping-period 100 that is a toss of a
  * coin ("failover-abort-no-good-slave"), and the next try comes after twice the failover-timeout.
  *
  * Ready means that a failover started now would succeed and lose nothing that was acknowledged
@@ -283,9 +282,8 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   return LB_REDIS_EXPECT(cluster, (size_t)named, deadline, is_master, "is not a master", "ROLE") == 0 ? named : -ENOENT;
 }
 
-/* A Sentinel that has tried a failover waits for twice the failover-timeout before the next one, so no later trial
- * would find what it found at its start. Each try has an epoch, which stands in the file of every Sentinel that
- * voted. */
+/* A Sentinel that has tried a failover waits for twice the failover-timeout before the next one. So a later trial would
+ * not find fresh Sentinels. Each try has an epoch, which stands in the file of every Sentinel that voted. */
 static bool has_voted(const struct lb_server *sentinel) {
   char path[300], line[300];
   unsigned long long epoch = 0;

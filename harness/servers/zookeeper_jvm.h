@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * zookeeper_jvm.h - the machine that ZooKeeper runs in: its classes as a file that a JVM maps instead of reading,
- * checking and linking each of them from a jar, made once per run and used by every server; and what its compilers have
- * done, seen from outside. Private to family_zookeeper.c.
+ * zookeeper_jvm.h - the machine that ZooKeeper runs in: its classes as a file, made once per run and used by every
+ * server, which a JVM maps instead of loading each class from a jar; and what its compilers have done, seen from
+ * outside. Private to family_zookeeper.c.
  */
 #ifndef LB_ZOOKEEPER_JVM_H
 #define LB_ZOOKEEPER_JVM_H

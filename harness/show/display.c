@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a person sees while a run goes on, after it the remarks, and how a cell and a line of any table are
- * written. The live line (live.h) is taken away before anything else is written, so what stays on the screen is
- * the lines of trials, where these are asked for. The tables: display_table.c, display_figures.c.
+ * What a person sees while a run goes on, the remarks after it, and how cells and lines of tables are written. The live
+ * line (live.h) is taken away before anything else is written. So only the lines of trials stay on the screen, if they
+ * are asked for. The tables: display_table.c, display_figures.c.
  */
 #include "display.h"
 

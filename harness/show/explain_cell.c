@@ -3,9 +3,9 @@
  * Cells by their names, or by as much of them as only one has. What is ambiguous is answered with
  * the cells that it could be.
  *
- * Who looks at a run knows a protocol and a scenario, not the exact spelling of a cell, so any part
- * may be left out and the order is free. Guessing ends there: if two cells fit, none is chosen,
- * because a story about the wrong cell would be believed.
+ * A user knows a protocol and a scenario, not the exact spelling of a cell. So any part may be left out, and the order
+ * is free. Guessing ends there: if two cells fit, none is chosen, because a story about the wrong cell would be
+ * believed.
  */
 #include "explain_cell.h"
 
@@ -87,9 +87,9 @@ static bool is_part_of_any(const json_t *cells, const char *part) {
   return count_with(cells, &(struct parts){.part = {part}, .count = 1}, &last) > 0;
 }
 
-/* How long the first part of a word is: as much of it, up to a dot or its end, as any cell has for a
- * part, for a dot also stands in names ("a.b" may be one scenario, as a variant of 0.5 is). Of what no
- * cell has, up to the first dot. 0 at a dot. */
+/* How long the first part of a word is: as much of it, up to a dot or its end, as any cell has for a part. A dot also
+ * stands in names ("a.b" may be one scenario, as a variant of 0.5 is). If no cell has such a part, it ends at the first
+ * dot. 0 at a dot. */
 static size_t part_length(const json_t *cells, const char *word) {
   char part[LB_CELL_NAME_MAX];
   for (size_t length = strlen(word); length > 0; length--) {

@@ -17,12 +17,10 @@ void lb_fill_cells(json_t *run);
 /* "scenario.system.guard", without the guard if it is `none`. */
 void lb_cell_name(const json_t *cell, char ret[LB_CELL_NAME_MAX]);
 
-/* The one of `cells` (a list, as in run.json) that the words name, borrowed. They name it by its
- * whole name, or by parts of it that are its scenario, system, protocol or guard, each a word of
- * its own or joined by dots, if no other cell has them all, or if the others that do are n/a. Without words it is the
- * first that was violated. NULL
- * with one line in err, which lists the cells that have them, as many as fit, or says what might be
- * meant. */
+/* The one of `cells` (a list, as in run.json) that the words name, borrowed. They name it by its whole name, or by
+ * parts of it: scenario, system, protocol or guard, each a word of its own or joined by dots. No other cell may have
+ * all these parts, unless it is n/a. Without words it is the first that was violated. NULL with one line in err, which
+ * lists the cells that have them, as many as fit, or says what might be meant. */
 const json_t *lb_cell_named(const json_t *cells, const char *const *words, int count, struct lb_error *err);
 
 #endif

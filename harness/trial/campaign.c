@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * A campaign: its schedule is drawn first, and then played on clients at work. A fault that cannot be proved is noted
- * and left out; each one that was done is undone. The next one begins only when the one before has been taken back, so
- * a violation is told with the one fault it may belong to.
+ * and left out; each one that was done is undone. The next one begins only when the one before has been taken back. So
+ * a violation is reported with the one fault that it may belong to.
  *
  * A schedule is drawn in two passes. The first one draws times and faults, and knows nothing of the system, so it is
- * the same for all. The second one fits it to the system: it replaces what means nothing there, puts a number in place
- * of `any`, and lets killed servers stay away for longer than a lease if the scenario asks for that.
+ * the same for all. The second one fits it to the system: it replaces what means nothing there, and puts a number in
+ * place of `any`. If the scenario asks for it, killed servers stay away for longer than a lease.
  */
 #include "campaign.h"
 

@@ -22,8 +22,8 @@
 
 /* ---- sessions ----
  *
- * They are opened a few at a time: 64 at once take each other's processors, and a server that forks a process for each
- * of them answers the last one when all are served. How many depends on the machine alone, so it is the same for every
+ * They are opened a few at a time: 64 at once take each other's processors. A server that forks a process for each of
+ * them answers the last one when all are served. How many depends on the machine alone, so it is the same for every
  * protocol.
  *
  * The limit of a session counts from when it was asked for, and not while the machine held it up: when no processor

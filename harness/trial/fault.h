@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * fault.h - what a step does to hosts, and the proof that it did: a cut by a connection that worked before and does not
- * any more, a delay by a packet that is late, a kill by the exit status, a pause by the state of the process, a clock
- * by asking the server for its time. A fault records itself in the history before it acts, and the proof after it.
+ * fault.h - what a step does to hosts, and the proof that it did. A cut is proved by a connection that worked before
+ * and does not any more, a delay by a late packet. A kill is proved by the exit status, a pause by the state of the
+ * process, a clock by asking the server for its time. A fault records itself in the history before it acts, and the
+ * proof after it.
  */
 #ifndef LB_FAULT_H
 #define LB_FAULT_H

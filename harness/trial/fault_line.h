@@ -13,8 +13,8 @@ int lb_doing_end_line(struct lb_doing *d, struct lb_line *line);
 /* For a line that ends, records whether it met a packet, what it carried, and how late it was itself. */
 void lb_doing_note_line(struct lb_stage *stage, const struct lb_line *line);
 
-/* Proves the faults whose effect takes its time to be seen (a packet that is to come late), as far as it is known by
- * now; with `wait` all of them. 0, or -1 with err: one of them is not so. */
+/* Proves the faults whose effect takes time (a packet that is to come late), as far as it is known by now; with `wait`
+ * all of them. 0, or -1 with err: one of them is not so. */
 int lb_fault_settle(struct lb_stage *stage, bool wait, struct lb_error *err);
 /* At the end of a timeline: 0 if every fault that was armed for a message and still holds has met it; or -1 with
  * err. */

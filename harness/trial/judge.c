@@ -52,8 +52,8 @@ static void name_servers(struct lb_stage *s) {
   }
 }
 
-/* Logs name clients and keys by number. The names are given here, all of the clients and as many keys as were used, in
- * the order of their numbers, so that index and number are the same. */
+/* Logs name clients and keys by number. The names are given here, all of the clients and as many keys as were used.
+ * They are in the order of their numbers, so that index and number are the same. */
 int lb_judge_look(const struct lb_stage *s, struct lb_history *h) {
   size_t keys = 0;
   if (lb_memory_collect(s->memory, h) < 0) return -ENOMEM;

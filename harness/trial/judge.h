@@ -40,8 +40,8 @@ bool lb_premises_observed(const struct lb_scenario *scenario, const struct lb_hi
 /* The same of what [proof] safe asks for, where one step that observed it is enough: "a safe trial would have to show
  * \"client 1 asked and was not granted\", and no step observed it". */
 bool lb_premises_of_safe(const struct lb_scenario *scenario, const struct lb_history *history, struct lb_error *why);
-/* False, with a reason, if by its steps a client asks while a clock is wrong or after a restart, and in this history no
- * such client was answered. */
+/* False, with a reason, if by its steps a client asks while a clock is wrong or after a restart, and no such client was
+ * answered. */
 bool lb_premises_answered(const struct lb_scenario *scenario, const struct lb_history *history, struct lb_error *why);
 
 /* ---- keep.c ---- */

@@ -3,7 +3,7 @@
  * What a trial has to show before it says anything: that the question of its scenario was put, and that its guard was
  * tested.
  *
- * A step that looks records what it saw under its own number, so a premise is held against the steps that look at it,
+ * A step that looks records what it saw under its own number. So a premise is compared with the steps that look at it,
  * one after the other. One premise of a subject speaks of all steps that look at it; of several the first speaks of the
  * first step, and so on (scenario_check.c has seen to it that their numbers agree).
  */

@@ -192,7 +192,7 @@ void lb_site_close(struct lb_stage *s) {
  * connection between servers remembers of a cut is waited for, not mended. A server that is dead or stands still at the
  * end is not started again here: fresh servers cost little more than that, and are sure to be good. */
 
-/* A disk that can be full or stall, and one of which it is seen what is synced, are made for a trial that needs one. */
+/* A disk that can fill up or stall, or that shows what is synced, is made for a trial that needs one. */
 static bool may_share(const struct lb_trial_plan *plan) {
   bool own_disk = lb_scenario_needs(plan->scenario, LB_NEED_ROOM) || lb_scenario_needs(plan->scenario, LB_NEED_SYNCS) ||
                   lb_scenario_needs(plan->scenario, LB_NEED_STALL);

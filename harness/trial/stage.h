@@ -73,8 +73,8 @@ struct lb_stage {
   int heir[LB_PRIMARIES_MAX - 1]; /* ... primary 2, primary 3 and so on */
   int heirs;                      /* so many of them are bound */
   pid_t heartbeat;
-  /* Facts of a load: how long it ran before the measured window, whether its rate should have settled and had not, and
-   * the servers' commits and requests in the window (-1 = unknown). */
+  /* Facts of a load: how long it ran before the measured window, and whether its rate should have settled and had not.
+   * Then the servers' commits and requests in the window (-1 = unknown). */
   lb_ns warmup_ns;
   bool unsettled;
   int64_t commits_before, commits, requests_before, requests;

@@ -4,8 +4,8 @@
  * judges what the history says, and clears everything away. Whatever happens on the way, the servers are stopped and
  * the outcome is filled in.
  *
- * A series of trials is played on one site, one after the other, because its servers take longer to become warm than
- * any of them takes to measure, or longer to start than a timeline takes (site.h). Nothing else is shared.
+ * A series of trials is played on one site, one after the other (site.h). Its servers take longer to become warm than a
+ * trial takes to measure, or longer to start than a timeline takes. Nothing else is shared.
  *
  * A failure on the stage is no error of this code: it is a doubt (lb_stage_doubt()), and the trial comes out undecided
  * with that reason. Only what keeps the results from being written is an error.

@@ -49,9 +49,9 @@ struct compilers { /* all zero = no look yet */
   lb_ns spent;     /* what they had used by then */
 };
 
-/* At rest when those of all servers together have used less than a tenth of a processor for three seconds, which begin
- * anew as soon as that much has been used. To be called every LOOK_MS or more often. True also of servers that compile
- * nothing; false of those that cannot be looked at. */
+/* The compilers are at rest when those of all servers together have used less than a tenth of a processor for three
+ * seconds. These begin anew as soon as that much has been used. To be called every LOOK_MS or more often. True also of
+ * servers that compile nothing; false of those that cannot be looked at. */
 static bool compilers_at_rest(struct compilers *c, struct lb_cluster *cluster) {
   const lb_ns rest = REST_MS * LB_NS_PER_MS, most = rest / 100 * REST_PERCENT;
   lb_ns now = lb_clock_ns(), spent;
