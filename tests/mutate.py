@@ -38,13 +38,13 @@ from mutants import difference, key_of, mutants_of, read_equivalent  # noqa: E40
 
 # The tests of each source, the one that kills most first: unit tests, for the conformance suite links none of these.
 TESTS = {
-    "harness/history/check.c": ["check", "check-lease", "exhausted", "check-random"],
-    "harness/history/check_access.c": ["check", "check-lease", "exhausted", "check-random"],
-    "harness/history/check_order.c": ["check", "exhausted", "check-random"],
-    "harness/history/check_sweep.c": ["check", "check-random"],
-    "harness/history/counter.c": ["counter", "judge-counts", "tally"],
-    "harness/history/evidence.c": ["evidence", "evidence-guard"],
-    "harness/history/self_check.c": ["self-check"],
+    "harness/check/check.c": ["check", "check-lease", "exhausted", "check-random"],
+    "harness/check/check_access.c": ["check", "check-lease", "exhausted", "check-random"],
+    "harness/check/check_order.c": ["check", "exhausted", "check-random"],
+    "harness/check/check_sweep.c": ["check", "check-random"],
+    "harness/check/counter.c": ["counter", "judge-counts", "tally"],
+    "harness/check/evidence.c": ["evidence", "evidence-guard"],
+    "harness/check/self_check.c": ["self-check"],
     "harness/trial/stage.c": ["stage-facts", "judge"],
     "harness/trial/premises.c": ["premises", "judge"],
     "harness/trial/judge.c": ["judge-counts", "judge", "exhausted"],

@@ -40,7 +40,7 @@
 #define LB_CHECK_H
 
 #include "counter.h"
-#include "history.h"
+#include "history/history.h"
 
 /* A maximal span in which too many clients hold the same key. */
 struct lb_episode {
@@ -121,16 +121,5 @@ struct lb_ruling {
 struct lb_ruling lb_check_rule(const struct lb_check *check, bool past_lease);
 /* "safe", "violated", "undecided". */
 const char *lb_ruled_name(enum lb_ruled verdict);
-
-/* One line: the verdict, why, and what was found: "violated: ...", "undecided: ...", "safe: ...". */
-void lb_check_print_verdict(const struct lb_check *check, bool past_lease, FILE *out);
-/* Text for humans: first that line, then the counts, then each episode (at most max_episodes):
- * clients, interval, the events around it. */
-void lb_check_print(const struct lb_history *history, const struct lb_check *check, bool past_lease,
-                    size_t max_episodes, FILE *out);
-
-/* As JSON: what `check --json` prints (its members are in results/SCHEMA.md). Released with json_decref(); NULL = no
- * memory. */
-json_t *lb_check_json(const struct lb_history *history, const struct lb_check *check, bool past_lease);
 
 #endif

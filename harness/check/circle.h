@@ -5,7 +5,7 @@
 #ifndef LB_CIRCLE_H
 #define LB_CIRCLE_H
 
-#include "history.h"
+#include "history/history.h"
 
 enum { LB_CIRCLE_MAX = 8 };
 

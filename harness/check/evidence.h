@@ -5,7 +5,7 @@
 #ifndef LB_EVIDENCE_H
 #define LB_EVIDENCE_H
 
-#include "history.h"
+#include "history/history.h"
 
 static inline uint64_t lb_later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 

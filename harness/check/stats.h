@@ -36,7 +36,7 @@
 
 #include "base/hist.h"
 #include "counter.h"
-#include "history.h"
+#include "history/history.h"
 
 struct lb_second { /* one second of the measured window */
   uint32_t second; /* from its begin */

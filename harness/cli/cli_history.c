@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 #include "base/called.h"
-#include "history/check.h"
-#include "history/explain.h"
+#include "check/check.h"
+#include "story/check_print.h"
+#include "story/explain.h"
 #include "history/history.h"
 #include "history/history_load.h"
 #include "scenario/scenario.h"

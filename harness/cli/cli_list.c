@@ -17,7 +17,7 @@
 #include "base/suggest.h"
 #include "base/text.h"
 #include "client/holder.h"
-#include "history/counter.h"
+#include "check/counter.h"
 #include "run/peers.h"
 #include "scenario/scenario.h"
 #include "network/proc.h"

@@ -22,7 +22,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "history/check.h"
+#include "check/check.h"
 #include "run/estimate.h"
 #include "run/rundir.h"
 #include "scenario/scenario.h"

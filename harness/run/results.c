@@ -237,7 +237,7 @@ static void csv_text(const char *text, FILE *out) {
 }
 
 /* The columns that are no counters. Those in between follow from the table of counters
- * (history/counter.h). */
+ * (check/counter.h). */
 static const char columns_before[] = "scenario,system,guard,clients,trial,seed,verdict,why",
                   columns_after[] = ",storage,machine,history";
 

@@ -75,7 +75,7 @@ bool lb_cell_is_open(const struct lb_cell_sum *sum);
  * that alone: the rates per fault and per hour come first. All have 95 % intervals that allow for
  * trials that differ (base/interval.h). */
 struct lb_cell_rate {
-  uint64_t faults;               /* tested: see faults_tested in history/counter.h */
+  uint64_t faults;               /* tested: see faults_tested in check/counter.h */
   double hours;                  /* of load */
   uint64_t handoffs, violations; /* the useful ones */
   uint64_t grants;               /* critical sections */

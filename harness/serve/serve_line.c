@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "history/say.h"
+#include "story/say.h"
 #include "run/exit.h"
 #include "network/cut.h"
 #include "network/line.h"

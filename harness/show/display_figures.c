@@ -272,7 +272,7 @@ static double median_if_seen(const struct line *line, const char *name) {
              : 0;
 }
 
-/* "12/3456", or "12/-" where there are too few samples for the second (history/stats.c); "-" where nothing was
+/* "12/3456", or "12/-" where there are too few samples for the second (check/stats.c); "-" where nothing was
  * recorded. */
 static void quantiles(const struct line *line, const char *p50, const char *p99, char *ret, size_t size) {
   double middle = median_of(line, p50), tail = median_of(line, p99);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * explain_run.h - the trial of a cell that is worth telling. The story
- * itself is told by history/explain.h.
+ * itself is told by story/explain.h.
  */
 #ifndef LB_EXPLAIN_RUN_H
 #define LB_EXPLAIN_RUN_H

@@ -6,17 +6,17 @@
  */
 #include "explain.h"
 
-#include "circle.h"
+#include "check/circle.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "evidence.h"
+#include "check/evidence.h"
 #include "explain_marks.h"
 #include "say.h"
-#include "stats.h"
+#include "check/stats.h"
 
 enum {
   SHORT = 64,         /* events: such a history is told whole, as far as it fits */

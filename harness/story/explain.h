@@ -7,7 +7,7 @@
 #ifndef LB_EXPLAIN_H
 #define LB_EXPLAIN_H
 
-#include "check.h"
+#include "check/check.h"
 
 /* What a history does not say of itself; all zero = not known. */
 struct lb_explain_about {

@@ -6,7 +6,7 @@
 #ifndef LB_EXPLAIN_MARKS_H
 #define LB_EXPLAIN_MARKS_H
 
-#include "history.h"
+#include "history/history.h"
 
 #define LB_NO_EVENT SIZE_MAX
 

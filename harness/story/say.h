@@ -6,7 +6,7 @@
 #ifndef LB_SAY_H
 #define LB_SAY_H
 
-#include "history.h"
+#include "history/history.h"
 
 /* Writes a fact as a short sentence without its end: "key absent on primary", "kill primary" of a
  * fault. Nothing for an event that is no fact. Its texts come out of files, so bytes that could

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the processors did while a load was measured, and how much memory the clients then had; with that the facts for
- * the self-checks (history/self_check.h).
+ * the self-checks (check/self_check.h).
  */
 #include <dirent.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/machine.h"
-#include "history/self_check.h"
+#include "check/self_check.h"
 #include "judge.h"
 #include "workload.h"
 

@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "client/hooks.h"
-#include "history/circle.h"
-#include "history/evidence.h"
+#include "check/circle.h"
+#include "check/evidence.h"
 
 /* ---- the history out of shared memory ---------------------------------------------------------------------------- */
 

@@ -6,8 +6,8 @@
 #define LB_JUDGE_H
 
 #include "base/error.h"
-#include "history/check.h"
-#include "history/stats.h"
+#include "check/check.h"
+#include "check/stats.h"
 #include "stage.h"
 
 struct lb_judgement { /* what the verdict was found by, beside stage->history */
@@ -27,7 +27,7 @@ void lb_judge_unwritten(struct lb_outcome *out, int error);
 
 /* ---- gauge.c ---- */
 
-/* Whether the speed of this load is that of the lock (history/self_check.h). If it is not, the outcome has no speed, and
+/* Whether the speed of this load is that of the lock (check/self_check.h). If it is not, the outcome has no speed, and
  * `why` says so unless it says something else. 0 or -ENOMEM. */
 int lb_gauge_judge(const struct lb_stage *stage, const struct lb_stats *stats, struct lb_outcome *out);
 

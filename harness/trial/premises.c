@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "history/evidence.h"
+#include "check/evidence.h"
 #include "judge.h"
 
 /* The role that a fact names is the role of a premise about a server. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A running trial: the first reason why it cannot be decided, and what its controller records: each fact with its
- * fields. How that is said in English is history/say.c's affair.
+ * fields. How that is said in English is story/say.c's affair.
  *
  * Everything that goes wrong on the stage ends in lb_stage_doubt(). The first reason is kept because what follows it is
  * usually its consequence. A fact goes through the controller's own log in shared memory, as a client's event does, so

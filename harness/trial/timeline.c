@@ -15,7 +15,7 @@
 #include "fault.h"
 #include "fault_heal.h"
 #include "fault_line.h"
-#include "history/evidence.h"
+#include "check/evidence.h"
 #include "judge.h"
 
 enum { NOTICE_MS = 2000, REST_MS = 500, PACE_MS = 100, ANSWER_MS = 1000 };

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "backends/backend.h"
-#include "history/counter.h"
+#include "check/counter.h"
 #include "scenario/scenario.h"
 #include "servers/cluster.h"
 

@@ -10,10 +10,10 @@
 #include <sys/resource.h>
 
 #include "base/error.h"
-#include "history/check.h"
+#include "check/check.h"
 #include "base/rng.h"
 #include "history/history_load.h"
-#include "history/stats.h"
+#include "check/stats.h"
 
 enum { CLIENTS = 16, KEYS = 64 };
 

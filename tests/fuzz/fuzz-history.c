@@ -9,12 +9,13 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "history/check.h"
-#include "history/evidence.h"
-#include "history/explain.h"
+#include "check/check.h"
+#include "check/evidence.h"
+#include "story/check_print.h"
+#include "story/explain.h"
 #include "history/history_load.h"
-#include "history/say.h"
-#include "history/stats.h"
+#include "story/say.h"
+#include "check/stats.h"
 #include "brute.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * brute.h - a second checker, written from the definitions alone and in another way, for comparing: it shares no code
- * and no idea with harness/history/check*.c. Between any two neighbouring times nothing changes; so it asks in each
+ * and no idea with harness/check/check*.c. Between any two neighbouring times nothing changes; so it asks in each
  * such gap (and in the one after the last event) who holds what, and counts. Cubic: for small histories only.
  */
 #ifndef LB_BRUTE_H
 #define LB_BRUTE_H
 
-#include "history/check.h"
+#include "check/check.h"
 
 #define BRUTE_EVENTS_MAX 200
 

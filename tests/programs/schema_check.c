@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Holds run folders against results/SCHEMA.md: its tables say which columns and keys there are, in which order, of
- * which type; and the page against the table of counters (history/counter.h), of which it repeats names, types and
+ * which type; and the page against the table of counters (check/counter.h), of which it repeats names, types and
  * units. Beyond the form: cells are the sums of their trials, and every file that a row names is there. Usage:
  * schema-check [--fresh] SCHEMA.md RUN..., or schema-check --check SCHEMA.md FILE... (what `check --json` printed), or
  * --compare (`compare --json`). A fresh run has all that the page names. A published one has few histories. One line per breach on stdout; exit 0, 1 (a breach), 2 (usage, or no such
@@ -18,7 +18,7 @@
 #include <jansson.h>
 
 #include "base/csv.h"
-#include "history/counter.h"
+#include "check/counter.h"
 #include "show/explain_cell.h"
 #include "show/explain_run.h"
 

@@ -38,8 +38,8 @@ fresh
 told=$("$root/tests/style/layers.sh" "$copy" 2>&1)
 say $? 'this tree keeps the rules' && echo "$told" | sed '/^$/d; s/^/# /'
 breaches() {
-  planted 'harness/base may include' harness/base/clock.c '#include "history/check.h"'
-  planted 'harness/history may include' harness/history/check.c '#include "network/net.h"'
+  planted 'harness/base may include' harness/base/clock.c '#include "check/check.h"'
+  planted 'harness/check may include' harness/check/check.c '#include "network/net.h"'
   planted 'harness/history may include' harness/history/judge_too.h '#include "backends/backend.h"'
   planted 'harness/scenario may include' harness/scenario/step.c '#include "servers/topology.h"'
   planted 'harness/trial may include' harness/trial/trial.c '#include "backends/registry.h"'
@@ -47,14 +47,14 @@ breaches() {
   planted 'harness/show may include' harness/show/display.c '#include "cli/cli.h"'
   planted 'every file of harness/ stands in a room' harness/lost.c '' harness/lost.c
   planted 'every file of harness/ stands in a room' harness/attic/lost.c '' harness/attic/lost.c
-  planted 'headers include each other in a circle' harness/history/history.h '#include "evidence.h"' harness/history/evidence.h
+  planted 'headers include each other in a circle' harness/check/counter.h '#include "check.h"' harness/check/check.h
   planted 'backends/ includes nothing of harness/' backends/control/null.c '#include "base/clock.h"'
   planted 'backends/ includes nothing of harness/' backends/control/null.c '#include "harness/base/clock.h"'
   planted 'connection helpers are for the families' harness/servers/disk.c '#include "backends/postgres/pg.h"'
   planted 'nobody but backends/ names a protocol' harness/run/plan.c 'static const char *x = "redis-token needs";'
   planted 'nobody but backends/ names a protocol' harness/run/plan.c 'static const char *x = "local";'
   planted 'nobody but backends/ names a protocol' harness/show/display.c 'static const char *x = "null@none";'
-  planted 'nobody but backends/ names a protocol' harness/history/check.c 'static const char *x = "redlock.majority";'
+  planted 'nobody but backends/ names a protocol' harness/check/check.c 'static const char *x = "redlock.majority";'
   for name in redis-token zk-x3 Sentinel node-redlock-4 crash-holder; do
     planted 'no rule names a lock, servers, a library or a scenario' scenarios/theory/rules.ini "rule = -> safe: as of $name"
   done
@@ -64,9 +64,9 @@ breaches() {
   planted 'protocols draw no random numbers' backends/control/null.c 'static int x(void) { return rand(); }'
   planted 'only cli*.c, display.c and main.c print' harness/run/plan.c 'static void x(void) { puts("x"); }'
   planted 'no sentence decides' harness/trial/judge.c 'static int x(const char *s) { return strcmp(s, "phase measure"); }'
-  planted 'no sentence decides' harness/history/stats.c 'static const char *x(const char *s) { return strstr(s, "proved: "); }'
-  planted 'English of facts is for those who show them' harness/trial/judge.c '#include "history/say.h"'
-  planted 'English of facts is for those who show them' harness/history/evidence.c '#include "say.h"'
+  planted 'no sentence decides' harness/check/stats.c 'static const char *x(const char *s) { return strstr(s, "proved: "); }'
+  planted 'English of facts is for those who show them' harness/trial/judge.c '#include "story/say.h"'
+  planted 'English of facts is for those who show them' harness/check/evidence.c '#include "say.h"'
   planted 'every protocol is in the registry, once' backends/control/new.c 'const struct lb_protocol lb_new = {' backends/control/new.c
   planted 'every protocol is in the registry, once' backends/registry.c '/* P(local) */' backends/control/local.c
   planted 'no TODO' harness/base/clock.c '/* TODO: later */'

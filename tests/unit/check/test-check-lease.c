@@ -7,7 +7,7 @@
 #include "test.h"
 #include "base/error.h"
 #include "lines.h"
-#include "history/check.h"
+#include "check/check.h"
 
 static struct lb_check c; /* of the last that was judged */
 

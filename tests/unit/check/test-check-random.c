@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "history/check.h"
+#include "check/check.h"
 #include "base/rng.h"
 #include "brute.h"
 

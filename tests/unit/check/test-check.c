@@ -5,10 +5,11 @@
  * definitions in check.h give when worked out on paper.
  */
 #include "history/history_load.h"
+#include "story/check_print.h"
 #include "test.h"
 #include "base/error.h"
 #include "lines.h"
-#include "history/check.h"
+#include "check/check.h"
 #include "brute.h"
 
 #define GRANTS(all, handed_off, useful) .grants = all, .handoffs = handed_off, .useful_handoffs = useful

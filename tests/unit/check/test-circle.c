@@ -6,7 +6,7 @@
 #include "test.h"
 #include "base/error.h"
 #include "lines.h"
-#include "history/circle.h"
+#include "check/circle.h"
 
 #define EVENT(t, c, k, e) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"" k "\",\"e\":\"" e "\"}\n"
 #define ENDED(t, c) "{\"t\":" #t ",\"c\":\"" c "\",\"e\":\"crash\"}\n"

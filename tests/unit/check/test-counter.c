@@ -5,7 +5,7 @@
  * number.
  */
 #include "test.h"
-#include "history/counter.h"
+#include "check/counter.h"
 
 static const char *printed(const char *name, const struct lb_counters *counters) {
   static char text[60];

@@ -7,7 +7,7 @@
 #include "test.h"
 #include "base/error.h"
 #include "lines.h"
-#include "history/evidence.h"
+#include "check/evidence.h"
 
 static const char *const servers[] = {"redis-1", "redis-2", "redis-3"};
 static char stopped[20]; /* whom the latest answer named */

@@ -6,7 +6,7 @@
 #include "test.h"
 #include "base/error.h"
 #include "lines.h"
-#include "history/evidence.h"
+#include "check/evidence.h"
 
 /* These many elements without room behind the last one: the sanitizers then see who looks there. */
 static void *just(void *array, size_t count, size_t size) {

@@ -11,7 +11,7 @@
 
 #include "test.h"
 #include "base/clock.h"
-#include "history/self_check.h"
+#include "check/self_check.h"
 #include "lines.h"
 #include "trial/judge.h"
 #include "trial/workload.h"

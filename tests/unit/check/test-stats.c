@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "lines.h"
-#include "history/stats.h"
+#include "check/stats.h"
 
 static struct lb_hist hist; /* 15 kB */
 

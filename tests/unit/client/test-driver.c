@@ -17,7 +17,7 @@
 #include "backends/registry.h"
 #include "base/clock.h"
 #include "driver_threads.h"
-#include "history/check.h"
+#include "check/check.h"
 
 enum { CLIENTS = 8, PATIENCE_MS = 20000, WORK_MS = 400 };
 

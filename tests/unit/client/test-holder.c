@@ -6,7 +6,7 @@
 #include "test.h"
 #include "client/hooks.h"
 #include "client/holder.h"
-#include "history/say.h"
+#include "story/say.h"
 #include "hook.h"
 
 /* ---- a protocol by script, a clock by hand ----------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 #include "test.h"
 #include "base/error.h"
 #include "lines.h"
-#include "history/explain.h"
+#include "story/explain.h"
 #include "show/explain_run.h"
 
 static char *told;

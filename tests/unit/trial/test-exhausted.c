@@ -8,7 +8,7 @@
 
 #include "test.h"
 #include "trial/campaign.h"
-#include "history/check.h"
+#include "check/check.h"
 #include "base/files.h"
 #include "judged.h"
 #include "scratch.h"

@@ -12,7 +12,7 @@
 #include "history/history_load.h"
 #include "test.h"
 #include "base/error.h"
-#include "history/check.h"
+#include "check/check.h"
 #include "base/files.h"
 #include "judged.h"
 #include "scratch.h"
