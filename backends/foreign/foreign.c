@@ -70,7 +70,7 @@ __attribute__((format(printf, 2, 3))) static int foreign_broken(struct lb_sessio
 
 static int ended(struct lb_session *s) {
   char fate[100];
-  bool by_itself = foreign_end(&s->child, QUIT_MS, fate, sizeof fate);
+  bool by_itself = foreign_child_end(&s->child, QUIT_MS, fate, sizeof fate);
   return foreign_broken(s, "the adapter %s, and nobody had asked it to end",
                         by_itself && fate[0] ? fate : "closed its stdout");
 }
@@ -84,12 +84,12 @@ static int take_unasked(struct lb_session *s, const char *line) {
     return foreign_broken(s, "the adapter wrote more than %d lines that nobody had asked for", FOREIGN_UNASKED_MAX);
   int said = strncmp(line, "! lost", 6) == 0 ? LB_LOST : strncmp(line, "! doubt", 7) == 0 ? LB_UNKNOWN : LB_OK;
   const char *text = line + (said == LB_LOST ? 6 : 7);
-  foreign_quote(line, quoted, sizeof quoted);
+  foreign_line_quote(line, quoted, sizeof quoted);
   if (said == LB_OK || (*text && *text != ' '))
     return foreign_broken(s, "the adapter wrote '%s', expected '! lost TEXT' or '! doubt TEXT'", quoted);
   if (s->told == LB_LOST) return 0; /* nothing is worse */
   s->told = said;
-  foreign_quote(*text ? text + 1 : "it gave no reason", s->told_text, sizeof s->told_text);
+  foreign_line_quote(*text ? text + 1 : "it gave no reason", s->told_text, sizeof s->told_text);
   return 0;
 }
 
@@ -98,7 +98,7 @@ static int take_unasked(struct lb_session *s, const char *line) {
  * Does not wait. */
 static int foreign_hear(struct lb_session *s, char **ret) {
   for (;;) {
-    int r = foreign_next_line(&s->child, ret);
+    int r = foreign_child_next_line(&s->child, ret);
     if (r == -ENODATA) return ended(s);
     if (r == -EMSGSIZE)
       return foreign_broken(s, "the adapter wrote %d bytes and no end of a line", LB_FOREIGN_LINE_MAX);
@@ -111,7 +111,7 @@ static int foreign_hear(struct lb_session *s, char **ret) {
 /* An acquire has to be over by its deadline, whoever is late. A session that opens belongs to nothing that is
  * measured. */
 static bool is_over(struct lb_session *s, lb_ns deadline, lb_ns *ret_until) {
-  lb_ns now = lb_now(s->env), more = s->opens && now >= deadline ? foreign_more(&s->child, 0, now - deadline) : 0;
+  lb_ns now = lb_now(s->env), more = s->opens && now >= deadline ? foreign_child_more(&s->child, 0, now - deadline) : 0;
   *ret_until = now + more;
   return more == 0;
 }
@@ -132,7 +132,7 @@ static int await_answer(struct lb_session *s, lb_ns deadline, struct foreign_ans
   char *line, *end, quoted[QUOTED];
   int r = await_line(s, deadline, &line);
   if (r <= 0) return r;
-  foreign_quote(line, quoted, sizeof quoted);
+  foreign_line_quote(line, quoted, sizeof quoted);
   unsigned long long number = strtoull(line, &end, 10);
   if (end == line || *end != ' ' || number == 0)
     return foreign_broken(s, "the adapter wrote '%s', expected '%llu ...'", quoted, (unsigned long long)s->number);
@@ -140,7 +140,7 @@ static int await_answer(struct lb_session *s, lb_ns deadline, struct foreign_ans
     return foreign_broken(s, "the adapter wrote '%s', which answers no open question (the latest was %llu)", quoted,
                           (unsigned long long)s->number);
   snprintf(ret->text, sizeof ret->text, "%s", end + 1);
-  if (foreign_split(ret->text, &ret->words) < 0 || ret->words.count == 0)
+  if (foreign_line_split(ret->text, &ret->words) < 0 || ret->words.count == 0)
     return foreign_broken(s, "the adapter wrote '%s', which cannot be read", quoted);
   s->unanswered = FOREIGN_NOTHING;
   return 1;
@@ -153,7 +153,7 @@ static int put(struct lb_session *s, enum foreign_question question, const char 
   char line[LB_FOREIGN_LINE_MAX];
   if (snprintf(line, sizeof line, "%llu %s\n", (unsigned long long)++s->number, what) >= (int)sizeof line)
     return lb_fail(s->env, -E2BIG, "a line that is too long");
-  int r = foreign_write(&s->child, line);
+  int r = foreign_child_write(&s->child, line);
   if (r == -EPIPE) return ended(s);
   if (r < 0) return foreign_broken(s, "the adapter does not read what it is asked");
   s->unanswered = question;
@@ -179,10 +179,10 @@ static bool foreign_is(const struct foreign_answer *answer, const char *word) {
 static int foreign_fail_with(struct lb_session *s, int result, const struct foreign_answer *answer) {
   char text[200] = "", quoted[200];
   for (size_t i = 1; i < answer->words.count; i++) {
-    if (i > 1) foreign_append(text, sizeof text, " ");
-    foreign_append(text, sizeof text, answer->words.word[i]);
+    if (i > 1) foreign_line_append(text, sizeof text, " ");
+    foreign_line_append(text, sizeof text, answer->words.word[i]);
   }
-  foreign_quote(text[0] ? text : "it gave no reason", quoted, sizeof quoted);
+  foreign_line_quote(text[0] ? text : "it gave no reason", quoted, sizeof quoted);
   lb_fail(s->env, -EIO, "%s", quoted);
   return result;
 }
@@ -191,7 +191,7 @@ static int foreign_fail_with(struct lb_session *s, int result, const struct fore
 static int foreign_unknown_answer(struct lb_session *s, const char *verb, const struct foreign_answer *answer,
                                   const char *expected) {
   char quoted[QUOTED];
-  foreign_quote(answer->words.word[0], quoted, sizeof quoted);
+  foreign_line_quote(answer->words.word[0], quoted, sizeof quoted);
   return foreign_broken(s, "the adapter answered '%s' to %s, expected %s", quoted, verb, expected);
 }
 
@@ -217,9 +217,9 @@ static int greet(struct lb_session *s, lb_ns deadline) {
   int r = await_line(s, foreign_earlier(deadline, lb_now(s->env) + FIRST_LINE_S * LB_NS_PER_S), &line);
   if (r < 0) return r;
   if (r == 0) return foreign_broken(s, "the adapter has not said what it is in time");
-  const char *words = foreign_first_line(line, &err);
+  const char *words = foreign_line_first(line, &err);
   if (!words) return foreign_broken(s, "%s", err.text);
-  if (foreign_read_says(line + (words - line), &says, &err) < 0) return foreign_broken(s, "%s", err.text);
+  if (foreign_line_read_says(line + (words - line), &says, &err) < 0) return foreign_broken(s, "%s", err.text);
   if (strcmp(says.name, s->foreign->says.name) != 0)
     return foreign_broken(s, "the adapter says that it is '%s', expected '%s'", says.name, s->foreign->says.name);
   return 0;
@@ -228,7 +228,7 @@ static int greet(struct lb_session *s, lb_ns deadline) {
 static int introduce(struct lb_session *s, lb_ns deadline) {
   char line[LB_FOREIGN_LINE_MAX];
   struct foreign_answer answer;
-  if (!foreign_open_line(s->config, line, sizeof line))
+  if (!foreign_line_open(s->config, line, sizeof line))
     return lb_fail(s->env, -E2BIG, "the names of the servers are too long for a line");
   int r = foreign_ask(s, FOREIGN_OTHER, line, deadline, &answer);
   if (r < 0) return r;
@@ -293,7 +293,7 @@ static int foreign_session_open(struct lb_session *s, const struct lb_config *co
   s->foreign = config->protocol->data;
   s->child = (struct foreign_child){.in = -1, .out = -1};
   if (config->looks_on) return 0;
-  int r = foreign_start(&s->child, s->foreign->command, s->foreign->folder);
+  int r = foreign_child_start(&s->child, s->foreign->command, s->foreign->folder);
   if (r < 0) return lb_fail(s->env, r, "cannot start %.100s: %s", s->foreign->command, strerror(-r));
   s->opens = true;
   r = open_session(s, deadline);
@@ -303,7 +303,7 @@ static int foreign_session_open(struct lb_session *s, const struct lb_config *co
 
 static void foreign_session_close(struct lb_session *s) {
   if (s->child.pid > 0 && !s->broken) put(s, FOREIGN_OTHER, "quit");
-  foreign_end(&s->child, QUIT_MS, NULL, 0);
+  foreign_child_end(&s->child, QUIT_MS, NULL, 0);
 }
 
 /* An answer that is late by no more is taken for what it says. */
@@ -397,7 +397,7 @@ static int foreign_clean(struct lb_env *env, const struct lb_config *config, con
  * same. */
 static void fill_lease(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
                        const struct foreign_answer *answer, lb_ns sent) {
-  const char *validity = foreign_value(&answer->words, 1, "validity_ms");
+  const char *validity = foreign_line_value(&answer->words, 1, "validity_ms");
   lb_ns now = lb_now(s->env), whole = (lb_ns)lock->ttl_ms * LB_NS_PER_MS;
   grant->asked_at = now;
   grant->valid_until = LB_NEVER;
@@ -414,7 +414,8 @@ static void fill_lease(struct lb_session *s, const struct lb_lock *lock, struct 
 
 static int take_grant(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
                       const struct foreign_answer *answer, lb_ns sent) {
-  const char *token = foreign_value(&answer->words, 1, "token"), *fence = foreign_value(&answer->words, 1, "fence");
+  const char *token = foreign_line_value(&answer->words, 1, "token"),
+             *fence = foreign_line_value(&answer->words, 1, "fence");
   if (token && *token) grant->token_len = (size_t)snprintf(grant->token, sizeof grant->token, "%.120s", token);
   if (fence) grant->fence = strtoull(fence, NULL, 10);
   if (s->foreign->protocol.traits & LB_TRAIT_FENCED && grant->fence == 0)
@@ -671,7 +672,7 @@ const struct lb_protocol *lb_foreign_add(const struct lb_foreign_plan *plan, str
   struct foreign_says says;
   if (snprintf(words, sizeof words, "%s", plan->says) >= (int)sizeof words)
     return lb_refuse(err, "its first line is too long"), NULL;
-  if (foreign_read_says(words, &says, err) < 0) return NULL;
+  if (foreign_line_read_says(words, &says, err) < 0) return NULL;
   struct foreign *f = make(plan, &says);
   if (!f) return lb_refuse(err, "out of memory"), NULL;
   return lb_protocol_add(&f->protocol, err) < 0 ? NULL : &f->protocol; /* not freed: the process ends with this line */
@@ -686,7 +687,7 @@ int lb_foreign_ask_version(const struct lb_protocol *protocol, char *buf, size_t
   struct foreign_says says;
   char words[LB_FOREIGN_LINE_MAX];
   int start_ms, r = foreign_ask_silently(foreign_of(protocol), words, sizeof words, &start_ms, &err);
-  if (r == 0) r = foreign_read_says(words, &says, &err);
+  if (r == 0) r = foreign_line_read_says(words, &says, &err);
   if (r == 0) snprintf(buf, size, "%s", says.version);
   return r;
 }

@@ -20,9 +20,9 @@ enum { FIRST_LINE_MS = 20000, QUIT_MS = 300 };
 /* 1, 0 after FIRST_LINE_MS and what the machine has taken from it meanwhile, -errno. */
 static int first_line(struct foreign_child *child, char **ret) {
   for (;;) {
-    int r = foreign_next_line(child, ret);
+    int r = foreign_child_next_line(child, ret);
     if (r) return r;
-    if (foreign_await(child, child->out, FIRST_LINE_MS) <= 0) return 0;
+    if (foreign_child_await(child, child->out, FIRST_LINE_MS) <= 0) return 0;
   }
 }
 
@@ -81,13 +81,13 @@ static int ask_first_line(const struct foreign *f, char *says, size_t size, int 
   struct foreign_child child;
   char fate[100] = "", *line = NULL;
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  int r = foreign_start(&child, f->command, f->folder);
+  int r = foreign_child_start(&child, f->command, f->folder);
   take_back(aside);
   if (r < 0) return lb_error(err, r, "cannot start it: %s", strerror(-r));
   r = first_line(&child, &line);
-  const char *words = r > 0 ? foreign_first_line(line, err) : NULL;
+  const char *words = r > 0 ? foreign_line_first(line, err) : NULL;
   if (words) snprintf(says, size, "%s", words);
-  foreign_end(&child, r == -ENODATA ? QUIT_MS : 0, fate, sizeof fate);
+  foreign_child_end(&child, r == -ENODATA ? QUIT_MS : 0, fate, sizeof fate);
   *ret_start_ms = (int)(child.used / LB_NS_PER_MS) + 1;
   end_orphans();
   prctl(PR_SET_CHILD_SUBREAPER, 0);

@@ -41,7 +41,7 @@ static void close_pair(int pair[2]) {
   close(pair[1]);
 }
 
-int foreign_start(struct foreign_child *child, const char *command, const char *folder) {
+int foreign_child_start(struct foreign_child *child, const char *command, const char *folder) {
   int in[2], out[2];
   char *text = for_shell(command);
   *child = (struct foreign_child){.in = -1, .out = -1, .buffer = malloc(FOREIGN_BUFFER + 1)};
@@ -64,7 +64,7 @@ int foreign_start(struct foreign_child *child, const char *command, const char *
 }
 
 /* At most LB_FOREIGN_LINE_MAX, which a pipe takes whole or not at all. */
-int foreign_write(struct foreign_child *child, const char *line) {
+int foreign_child_write(struct foreign_child *child, const char *line) {
   size_t length = strlen(line);
   ssize_t n;
   while ((n = write(child->in, line, length)) < 0 && errno == EINTR) {
@@ -82,7 +82,7 @@ static char *find_line(struct foreign_child *child) {
   return begin;
 }
 
-int foreign_next_line(struct foreign_child *child, char **ret) {
+int foreign_child_next_line(struct foreign_child *child, char **ret) {
   for (;;) {
     if ((*ret = find_line(child))) return strlen(*ret) < LB_FOREIGN_LINE_MAX ? 1 : -EMSGSIZE;
     memmove(child->buffer, child->buffer + child->taken, child->length -= child->taken);
@@ -152,7 +152,7 @@ static struct scheduled scheduled(const struct foreign_child *child) {
   return ret;
 }
 
-lb_ns foreign_held_up(const struct foreign_child *child) { return scheduled(child).waited; }
+lb_ns foreign_child_held_up(const struct foreign_child *child) { return scheduled(child).waited; }
 
 /* The kernel books a wait when it ends, and a run at its next tick: whoever is ready and does not run between two looks
  * waits now. */
@@ -165,20 +165,20 @@ static bool stands_in_line(const struct foreign_child *child) {
   return now.ready && now.ran == before.ran;
 }
 
-lb_ns foreign_more(const struct foreign_child *child, lb_ns before, lb_ns over) {
+lb_ns foreign_child_more(const struct foreign_child *child, lb_ns before, lb_ns over) {
   enum { AGAIN_MS = 50 };
-  lb_ns held = foreign_held_up(child) - before;
+  lb_ns held = foreign_child_held_up(child) - before;
   if (held > over) return held - over;
   return stands_in_line(child) ? AGAIN_MS * LB_NS_PER_MS : 0;
 }
 
-int foreign_await(const struct foreign_child *child, int fd, int ms) {
+int foreign_child_await(const struct foreign_child *child, int fd, int ms) {
   struct pollfd p = {.fd = fd, .events = POLLIN};
-  lb_ns before = foreign_held_up(child), over = 0, more = (lb_ns)ms * LB_NS_PER_MS;
+  lb_ns before = foreign_child_held_up(child), over = 0, more = (lb_ns)ms * LB_NS_PER_MS;
   for (;;) {
     int n = poll(&p, 1, (int)((more + LB_NS_PER_MS - 1) / LB_NS_PER_MS));
     if (n != 0) return n;
-    if (ms == 0 || (more = foreign_more(child, before, over)) == 0) return 0;
+    if (ms == 0 || (more = foreign_child_more(child, before, over)) == 0) return 0;
     over += more;
   }
 }
@@ -189,7 +189,7 @@ static bool ends_by_itself(const struct foreign_child *child, int patience_ms) {
   pid_t pid = child->pid;
   int fd = (int)syscall(SYS_pidfd_open, pid, 0);
   if (fd >= 0) {
-    bool ended = foreign_await(child, fd, patience_ms) > 0;
+    bool ended = foreign_child_await(child, fd, patience_ms) > 0;
     close(fd);
     return ended;
   }
@@ -213,17 +213,17 @@ static lb_ns ns_of(struct timeval t) {
   return (lb_ns)t.tv_sec * LB_NS_PER_S + (lb_ns)t.tv_usec * (LB_NS_PER_MS / 1000);
 }
 
-void foreign_hang_up(struct foreign_child *child) {
+void foreign_child_hang_up(struct foreign_child *child) {
   if (child->buffer && child->in >= 0) close(child->in);
   child->in = -1;
 }
 
-bool foreign_end(struct foreign_child *child, int patience_ms, char *fate, size_t size) {
+bool foreign_child_end(struct foreign_child *child, int patience_ms, char *fate, size_t size) {
   int status = 0;
   struct rusage usage = {0};
   bool by_itself = true;
   if (fate) fate[0] = '\0';
-  foreign_hang_up(child);
+  foreign_child_hang_up(child);
   if (child->pid > 0) {
     by_itself = ends_by_itself(child, patience_ms);
     if (!by_itself) kill(child->pid, SIGKILL);

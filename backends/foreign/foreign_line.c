@@ -33,7 +33,7 @@ static int decode(char *word) {
   return 0;
 }
 
-int foreign_split(char *line, struct foreign_words *ret) {
+int foreign_line_split(char *line, struct foreign_words *ret) {
   ret->count = 0;
   for (char *rest = line, *word; (word = strsep(&rest, " "));) {
     if (!*word) continue;
@@ -45,30 +45,30 @@ int foreign_split(char *line, struct foreign_words *ret) {
   return 0;
 }
 
-const char *foreign_value(const struct foreign_words *words, size_t first, const char *name) {
+const char *foreign_line_value(const struct foreign_words *words, size_t first, const char *name) {
   size_t length = strlen(name);
   for (size_t i = first; i < words->count; i++)
     if (strncmp(words->word[i], name, length) == 0 && words->word[i][length] == '=') return words->word[i] + length + 1;
   return NULL;
 }
 
-bool foreign_append(char *line, size_t size, const char *text) {
+bool foreign_line_append(char *line, size_t size, const char *text) {
   size_t length = strlen(line);
   return (size_t)snprintf(line + length, size - length, "%s", text) < size - length;
 }
 
-bool foreign_append_value(char *line, size_t size, const char *text, bool url) {
+bool foreign_line_append_value(char *line, size_t size, const char *text, bool url) {
   for (; *text; text++) {
     unsigned char c = (unsigned char)*text;
     char piece[4];
     bool plain = url ? isalnum(c) || strchr("-._~", c) : c > ' ' && c < 0x7f && c != '%';
     snprintf(piece, sizeof piece, plain ? "%c" : "%%%02X", c);
-    if (!foreign_append(line, size, piece)) return false;
+    if (!foreign_line_append(line, size, piece)) return false;
   }
   return true;
 }
 
-void foreign_quote(const char *text, char *buf, size_t size) {
+void foreign_line_quote(const char *text, char *buf, size_t size) {
   size_t n = 0;
   for (; *text && n + 4 < size; text++)
     buf[n++] = (unsigned char)*text < 0x20 || (unsigned char)*text > 0x7e ? '?' : *text;
@@ -80,9 +80,9 @@ void foreign_quote(const char *text, char *buf, size_t size) {
 #define GREETING "lockbench-adapter "
 #define SPOKEN "1"
 
-const char *foreign_first_line(const char *line, struct lb_error *err) {
+const char *foreign_line_first(const char *line, struct lb_error *err) {
   char quoted[120];
-  foreign_quote(line, quoted, sizeof quoted);
+  foreign_line_quote(line, quoted, sizeof quoted);
   const char *rest = line + strlen(GREETING);
   if (strncmp(line, GREETING, strlen(GREETING)) != 0)
     return lb_refuse(err, "its first line is '%s', expected 'lockbench-adapter 1 name=... topologies=... ends=...'",
@@ -168,7 +168,7 @@ static int read_word(const char *name, const char *value, struct foreign_says *r
       return lb_refuse(err, "name=%.60s: expected up to 47 of a-z, 0-9 and '-'", value);
     return snprintf(ret->name, sizeof ret->name, "%s", value), 0;
   }
-  if (strcmp(name, "version") == 0) return foreign_quote(value, ret->version, sizeof ret->version), 0;
+  if (strcmp(name, "version") == 0) return foreign_line_quote(value, ret->version, sizeof ret->version), 0;
   if (strcmp(name, "topologies") == 0) return read_topologies(value, ret, err);
   if (strcmp(name, "ends") == 0) return read_ends(value, ret, err);
   if (strcmp(name, "can") == 0) return read_can(value, ret, err);
@@ -182,10 +182,10 @@ static int read_word(const char *name, const char *value, struct foreign_says *r
   return 0; /* a later version of the line protocol may say more */
 }
 
-int foreign_read_says(char *text, struct foreign_says *ret, struct lb_error *err) {
+int foreign_line_read_says(char *text, struct foreign_says *ret, struct lb_error *err) {
   struct foreign_words words;
   *ret = (struct foreign_says){.traits = LB_TRAIT_FOREIGN | LB_TRAIT_WAITS_INSIDE};
-  if (foreign_split(text, &words) < 0)
+  if (foreign_line_split(text, &words) < 0)
     return lb_refuse(err, "its first line has too many words, or a '%%' without two digits");
   for (size_t i = 0; i < words.count; i++) {
     char *equals = strchr(words.word[i], '=');
@@ -207,29 +207,29 @@ int foreign_read_says(char *text, struct foreign_says *ret, struct lb_error *err
 static void append_endpoint(char *line, size_t size, const struct lb_endpoint *at) {
   char port[16];
   const char *user = at->user || strcmp(at->service, "postgres") != 0 ? at->user : "lockbench"; /* as pg_open() */
-  foreign_append(line, size, " server=");
-  foreign_append(line, size, at->service);
-  foreign_append(line, size, at->tls ? "s://" : "://");
+  foreign_line_append(line, size, " server=");
+  foreign_line_append(line, size, at->service);
+  foreign_line_append(line, size, at->tls ? "s://" : "://");
   if (at->password) {
-    if (user) foreign_append_value(line, size, user, true);
-    foreign_append(line, size, ":");
-    foreign_append_value(line, size, at->password, true);
-    foreign_append(line, size, "@");
+    if (user) foreign_line_append_value(line, size, user, true);
+    foreign_line_append(line, size, ":");
+    foreign_line_append_value(line, size, at->password, true);
+    foreign_line_append(line, size, "@");
   } else if (user) {
-    foreign_append_value(line, size, user, true);
-    foreign_append(line, size, "@");
+    foreign_line_append_value(line, size, user, true);
+    foreign_line_append(line, size, "@");
   }
   const char *open = strchr(at->host, ':') ? "[" : "", *close = *open ? "]" : "";
-  foreign_append(line, size, open);
-  foreign_append_value(line, size, at->host, false);
-  foreign_append(line, size, close);
+  foreign_line_append(line, size, open);
+  foreign_line_append_value(line, size, at->host, false);
+  foreign_line_append(line, size, close);
   snprintf(port, sizeof port, ":%u", at->port);
-  foreign_append(line, size, port);
+  foreign_line_append(line, size, port);
 }
 
 /* The percent signs of an URL are those of a value once more: an adapter takes one layer off, and its URL parser the
  * other. */
-bool foreign_open_line(const struct lb_config *c, char *line, size_t size) {
+bool foreign_line_open(const struct lb_config *c, char *line, size_t size) {
   char servers[LB_FOREIGN_LINE_MAX] = "";
   snprintf(line, size, "open topology=%s client=%s prefix=%s ttl_ms=%lld", c->target->topology, c->client, c->prefix,
            (long long)c->ttl_ms);
@@ -237,8 +237,8 @@ bool foreign_open_line(const struct lb_config *c, char *line, size_t size) {
   for (const char *at = servers; *at; at++) {
     char piece[4];
     snprintf(piece, sizeof piece, *at == '%' ? "%%25" : "%c", *at);
-    if (!foreign_append(line, size, piece)) return false;
+    if (!foreign_line_append(line, size, piece)) return false;
   }
-  return !c->target->sentinel_master || (foreign_append(line, size, " master=") &&
-                                         foreign_append_value(line, size, c->target->sentinel_master, false));
+  return !c->target->sentinel_master || (foreign_line_append(line, size, " master=") &&
+                                         foreign_line_append_value(line, size, c->target->sentinel_master, false));
 }

@@ -20,15 +20,15 @@ struct foreign_words {
   size_t count;
 };
 /* Takes a line apart. 0, or -EINVAL: too many words, or a % without two hexadecimal digits. */
-int foreign_split(char *line, struct foreign_words *ret);
+int foreign_line_split(char *line, struct foreign_words *ret);
 /* What stands behind NAME= in the words from `first` on, or NULL. */
-const char *foreign_value(const struct foreign_words *words, size_t first, const char *name);
+const char *foreign_line_value(const struct foreign_words *words, size_t first, const char *name);
 /* Appends a text with percent signs where a value has to have them; `url`: also where a part of an URL has to. False:
  * no room, and the line is useless. */
-bool foreign_append(char *line, size_t size, const char *text);
-bool foreign_append_value(char *line, size_t size, const char *text, bool url);
+bool foreign_line_append(char *line, size_t size, const char *text);
+bool foreign_line_append_value(char *line, size_t size, const char *text, bool url);
 /* A copy that can be printed in a message: what cannot is a '?', and what is long is cut. */
-void foreign_quote(const char *text, char *buf, size_t size);
+void foreign_line_quote(const char *text, char *buf, size_t size);
 
 /* ---- what an adapter says of itself ---------------------------------------------------------- */
 
@@ -44,11 +44,11 @@ struct foreign_says {
   bool can_extend, can_holds, can_validity, can_signal;
 };
 /* Reads "name=... topologies=...". 0, or -EINVAL with one line in err. `words` is written over. */
-int foreign_read_says(char *words, struct foreign_says *ret, struct lb_error *err);
+int foreign_line_read_says(char *words, struct foreign_says *ret, struct lb_error *err);
 /* Behind "lockbench-adapter 1 " of a first line, or NULL with one line in err. */
-const char *foreign_first_line(const char *line, struct lb_error *err);
+const char *foreign_line_first(const char *line, struct lb_error *err);
 
 /* "open topology=... server=...", without a number and an end. False: no room for it. */
-bool foreign_open_line(const struct lb_config *config, char *line, size_t size);
+bool foreign_line_open(const struct lb_config *config, char *line, size_t size);
 
 #endif

@@ -114,7 +114,7 @@ static void adapter_start(struct lb_conform *c, int i) {
   snprintf(client[i].asked, sizeof client[i].asked, "who are you");
   if (!hear(c, i, in_ms(ADAPTER_START_MS), &line))
     lb_conform_fail(c, "expected its first line within %d s, read nothing", ADAPTER_START_MS / 1000);
-  if (!foreign_first_line(line, &err)) lb_conform_fail(c, "%s", err.text);
+  if (!foreign_line_first(line, &err)) lb_conform_fail(c, "%s", err.text);
 }
 
 static void adapter_ask(struct lb_conform *c, int i, int64_t ms, struct adapter_reply *ret, const char *format, ...)
@@ -129,7 +129,7 @@ static void adapter_open(struct lb_conform *c, int i) {
   adapter_start(c, i);
   if (client[i].open) return;
   client[i].open = true;
-  if (!foreign_open_line(&c->config[i], line, sizeof line))
+  if (!foreign_line_open(&c->config[i], line, sizeof line))
     lb_conform_break(c, "the names of the servers are too long for a line");
   adapter_ask(c, i, ADAPTER_START_MS, &reply, "%s", line);
   adapter_want(c, i, &reply, "ok", "where all servers are up");

@@ -30,13 +30,13 @@ static void as_first_line(const char *line) {
   struct lb_error err = {0};
   char words[LB_FOREIGN_LINE_MAX];
   struct foreign_says says;
-  const char *rest = foreign_first_line(line, &err);
+  const char *rest = foreign_line_first(line, &err);
   if (!rest) {
     promise(*err.text && is_one_line(err.text), "a refusal is one line");
     rest = line;
   }
   snprintf(words, sizeof words, "%s", rest);
-  if (foreign_read_says(words, &says, &err) < 0) {
+  if (foreign_line_read_says(words, &says, &err) < 0) {
     promise(*err.text != '\0', "a refusal says why");
     return;
   }
@@ -50,16 +50,17 @@ static void as_answer(const char *line) {
   char copy[LB_FOREIGN_LINE_MAX], quoted[100], again[3 * LB_FOREIGN_LINE_MAX + 10] = "x=";
   struct foreign_words words;
   snprintf(copy, sizeof copy, "%s", line);
-  foreign_quote(line, quoted, sizeof quoted);
+  foreign_line_quote(line, quoted, sizeof quoted);
   promise(is_one_line(quoted) && strlen(quoted) < sizeof quoted, "what is quoted can be printed");
-  if (foreign_split(copy, &words) < 0) return;
+  if (foreign_line_split(copy, &words) < 0) return;
   promise(words.count <= FOREIGN_WORDS_MAX, "no more words than there is room for");
   for (size_t i = 0; i < words.count; i++)
     promise(words.word[i] >= copy && words.word[i] < copy + sizeof copy, "words are of the line");
-  const char *token = foreign_value(&words, 0, "token");
+  const char *token = foreign_line_value(&words, 0, "token");
   if (!token) return;
-  promise(foreign_append_value(again, sizeof again, token, false), "there is room");
-  promise(foreign_split(again, &words) == 0 && words.count == 1 && strcmp(foreign_value(&words, 0, "x"), token) == 0,
+  promise(foreign_line_append_value(again, sizeof again, token, false), "there is room");
+  promise(foreign_line_split(again, &words) == 0 && words.count == 1 &&
+              strcmp(foreign_line_value(&words, 0, "x"), token) == 0,
           "a value comes back as it was");
 }
 
@@ -68,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size >= sizeof line) size = sizeof line - 1;
   if (size > 0) memcpy(line, data, size);
   line[size] = '\0';
-  line[strcspn(line, "\n")] = '\0'; /* as foreign_next_line() gives it out */
+  line[strcspn(line, "\n")] = '\0'; /* as foreign_child_next_line() gives it out */
   as_first_line(line);
   as_answer(line);
   return 0;

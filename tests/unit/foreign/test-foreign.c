@@ -31,34 +31,34 @@ static int tear_down(void **state);
 TEST(a_line_is_taken_apart) {
   struct foreign_words words;
   char line[] = "granted token=a%20b%25  fence=7 100%", bad[] = "x=%2", nul[] = "x=%00", many[400] = "";
-  assert_int_equal(foreign_split(line, &words), 0);
+  assert_int_equal(foreign_line_split(line, &words), 0);
   assert_int_equal(words.count, 4);
-  assert_string_equal(foreign_value(&words, 1, "token"), "a b%");
-  assert_string_equal(foreign_value(&words, 1, "fence"), "7");
-  assert_null(foreign_value(&words, 1, "fenc"));
-  assert_null(foreign_value(&words, 3, "fence"));
+  assert_string_equal(foreign_line_value(&words, 1, "token"), "a b%");
+  assert_string_equal(foreign_line_value(&words, 1, "fence"), "7");
+  assert_null(foreign_line_value(&words, 1, "fenc"));
+  assert_null(foreign_line_value(&words, 3, "fence"));
   assert_string_equal(words.word[3], "100%"); /* a text for people is not encoded */
-  assert_int_equal(foreign_split(bad, &words), -EINVAL);
-  assert_int_equal(foreign_split(nul, &words), -EINVAL);
+  assert_int_equal(foreign_line_split(bad, &words), -EINVAL);
+  assert_int_equal(foreign_line_split(nul, &words), -EINVAL);
   for (int i = 0; i <= FOREIGN_WORDS_MAX; i++) strcat(many, "w ");
-  assert_int_equal(foreign_split(many, &words), -EINVAL);
+  assert_int_equal(foreign_line_split(many, &words), -EINVAL);
 }
 
 TEST(a_value_comes_back_as_it_was) {
   struct foreign_words words;
   char line[60] = "password=";
-  assert_true(foreign_append_value(line, sizeof line, "a %\n\xc3\xa4=@", false));
+  assert_true(foreign_line_append_value(line, sizeof line, "a %\n\xc3\xa4=@", false));
   assert_string_equal(line, "password=a%20%25%0A%C3%A4=@");
-  assert_int_equal(foreign_split(line, &words), 0);
-  assert_string_equal(foreign_value(&words, 0, "password"), "a %\n\xc3\xa4=@");
+  assert_int_equal(foreign_line_split(line, &words), 0);
+  assert_string_equal(foreign_line_value(&words, 0, "password"), "a %\n\xc3\xa4=@");
   line[0] = '\0';
-  assert_true(foreign_append_value(line, sizeof line, "p@ss:w/rd", true));
+  assert_true(foreign_line_append_value(line, sizeof line, "p@ss:w/rd", true));
   assert_string_equal(line, "p%40ss%3Aw%2Frd");
   char small[6] = "";
-  assert_false(foreign_append_value(small, sizeof small, "too long", false));
-  foreign_quote("\033[31mred\x80", line, sizeof line);
+  assert_false(foreign_line_append_value(small, sizeof small, "too long", false));
+  foreign_line_quote("\033[31mred\x80", line, sizeof line);
   assert_string_equal(line, "?[31mred?");
-  foreign_quote("a long text", small, sizeof small);
+  foreign_line_quote("a long text", small, sizeof small);
   assert_string_equal(small, "a ...");
 }
 
@@ -69,7 +69,7 @@ TEST(a_first_line_becomes_traits) {
   struct lb_error err;
   char line[] =
       "name=my-lock version=1.2%20rc topologies=redis,sentinel ends=session can=extend,fence,signal record=a{key},b later=1 clock=no";
-  assert_int_equal(foreign_read_says(line, &says, &err), 0);
+  assert_int_equal(foreign_line_read_says(line, &says, &err), 0);
   assert_string_equal(says.name, "my-lock");
   assert_string_equal(says.version, "1.2 rc");
   assert_int_equal(says.topology_count, 2);
@@ -103,14 +103,14 @@ TEST(a_bad_first_line_is_refused_with_what_is_wrong) {
     struct lb_error err = {0};
     char line[200];
     snprintf(line, sizeof line, "%s", bad[i].line);
-    assert_int_equal(foreign_read_says(line, &says, &err), -EINVAL);
+    assert_int_equal(foreign_line_read_says(line, &says, &err), -EINVAL);
     if (!strstr(err.text, bad[i].why)) fail_msg("%s: '%s'", bad[i].line, err.text);
   }
   struct lb_error err;
-  assert_string_equal(foreign_first_line("lockbench-adapter 1 name=a", &err), "name=a");
-  assert_null(foreign_first_line("lockbench-adapter 10 name=a", &err));
+  assert_string_equal(foreign_line_first("lockbench-adapter 1 name=a", &err), "name=a");
+  assert_null(foreign_line_first("lockbench-adapter 10 name=a", &err));
   assert_non_null(strstr(err.text, "another version"));
-  assert_null(foreign_first_line("Hello", &err));
+  assert_null(foreign_line_first("Hello", &err));
   assert_non_null(strstr(err.text, "'Hello'"));
 }
 
@@ -120,7 +120,7 @@ static struct foreign_child child;
 
 static int next(char **ret) {
   int r;
-  while ((r = foreign_next_line(&child, ret)) == 0) {
+  while ((r = foreign_child_next_line(&child, ret)) == 0) {
     struct pollfd p = {.fd = child.out, .events = POLLIN};
     assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
   }
@@ -130,8 +130,8 @@ static int next(char **ret) {
 TEST(lines_come_whole) {
   char *line, fate[100];
   assert_int_equal(
-      foreign_start(&child,
-                    "sh -c 'printf \"one\\ntwo\\r\\n\\nth\"; read x; printf \"ree\\n%04095d\\nrest\" 0; exit 7'", NULL),
+      foreign_child_start(
+          &child, "sh -c 'printf \"one\\ntwo\\r\\n\\nth\"; read x; printf \"ree\\n%04095d\\nrest\" 0; exit 7'", NULL),
       0);
   assert_int_equal(next(&line), 1);
   assert_string_equal(line, "one");
@@ -139,21 +139,21 @@ TEST(lines_come_whole) {
   assert_string_equal(line, "two");
   assert_int_equal(next(&line), 1);
   assert_string_equal(line, "");
-  assert_int_equal(foreign_write(&child, "go\n"), 0);
+  assert_int_equal(foreign_child_write(&child, "go\n"), 0);
   assert_int_equal(next(&line), 1);
   assert_string_equal(line, "three");
   assert_int_equal(next(&line), 1);
   assert_int_equal(strlen(line), LB_FOREIGN_LINE_MAX - 1);
   assert_int_equal(next(&line), -ENODATA); /* what has no end is no line */
-  assert_true(foreign_end(&child, PATIENCE_MS, fate, sizeof fate));
+  assert_true(foreign_child_end(&child, PATIENCE_MS, fate, sizeof fate));
   assert_string_equal(fate, "exited with status 7");
 }
 
 TEST(a_line_that_does_not_end_is_told) {
   char *line;
-  assert_int_equal(foreign_start(&child, "sh -c 'printf %04096d 0; read x'", NULL), 0);
+  assert_int_equal(foreign_child_start(&child, "sh -c 'printf %04096d 0; read x'", NULL), 0);
   assert_int_equal(next(&line), -EMSGSIZE);
-  foreign_end(&child, PATIENCE_MS, NULL, 0);
+  foreign_child_end(&child, PATIENCE_MS, NULL, 0);
 }
 
 TEST(who_does_not_read_is_told_apart_from_who_cannot) {
@@ -161,16 +161,16 @@ TEST(who_does_not_read_is_told_apart_from_who_cannot) {
   int r;
   memset(line, 'x', sizeof line - 2);
   strcpy(line + sizeof line - 2, "\n");
-  assert_int_equal(foreign_start(&child, "sleep 1000", NULL), 0);
-  for (int i = 0; i < 1000 && (r = foreign_write(&child, line)) == 0; i++) {
+  assert_int_equal(foreign_child_start(&child, "sleep 1000", NULL), 0);
+  for (int i = 0; i < 1000 && (r = foreign_child_write(&child, line)) == 0; i++) {
   }
   assert_int_equal(r, -EAGAIN);
-  assert_false(foreign_end(&child, 1, NULL, 0));
-  assert_int_equal(foreign_start(&child, "sh -c 'exec <&-; echo closed; exec sleep 1000'", NULL), 0);
+  assert_false(foreign_child_end(&child, 1, NULL, 0));
+  assert_int_equal(foreign_child_start(&child, "sh -c 'exec <&-; echo closed; exec sleep 1000'", NULL), 0);
   assert_int_equal(next(&read), 1);
-  assert_int_equal(foreign_write(&child, line), -EPIPE);
-  assert_false(foreign_end(&child, 1, NULL, 0));
-  foreign_end(&child, 0, NULL, 0); /* safe on one that has ended */
+  assert_int_equal(foreign_child_write(&child, line), -EPIPE);
+  assert_false(foreign_child_end(&child, 1, NULL, 0));
+  foreign_child_end(&child, 0, NULL, 0); /* safe on one that has ended */
 }
 
 /* Its parent dies without a word: the kernel ends it. */
@@ -182,7 +182,7 @@ TEST(it_does_not_outlive_us) {
   if (pid == 0) {
     char command[80], *line;
     snprintf(command, sizeof command, "sh -c 'trap \"\" HUP TERM; echo up; exec sleep 1000 >&%d'", leash[1]);
-    if (foreign_start(&child, command, NULL) == 0 && next(&line) == 1) kill(getpid(), SIGKILL);
+    if (foreign_child_start(&child, command, NULL) == 0 && next(&line) == 1) kill(getpid(), SIGKILL);
     _exit(1);
   }
   close(leash[1]); /* the other end is with the adapter now */
@@ -221,15 +221,15 @@ TEST(who_gets_no_processor_is_held_up_and_who_sleeps_is_not) {
   /* Of what a command starts, too. */
   static const char script[] =
       "sh -c 'nice -n 10 taskset -c 0 sh -c \"i=0; while [ \\$i -lt 120000 ]; do i=\\$((i+1)); done; echo done; read x\"; true'";
-  assert_int_equal(foreign_start(&child, script, NULL), 0);
+  assert_int_equal(foreign_child_start(&child, script, NULL), 0);
   assert_int_equal(next(&line), 1);
-  assert_true(foreign_held_up(&child) > 100 * LB_NS_PER_MS);
+  assert_true(foreign_child_held_up(&child) > 100 * LB_NS_PER_MS);
   end_rival(other);
-  lb_ns before = foreign_held_up(&child);
+  lb_ns before = foreign_child_held_up(&child);
   lb_clock_sleep_until(in_ms(200));
-  assert_true(foreign_held_up(&child) < before + 100 * LB_NS_PER_MS);
-  foreign_end(&child, 0, NULL, 0);
-  assert_int_equal(foreign_held_up(&child), 0);
+  assert_true(foreign_child_held_up(&child) < before + 100 * LB_NS_PER_MS);
+  foreign_child_end(&child, 0, NULL, 0);
+  assert_int_equal(foreign_child_held_up(&child), 0);
 }
 
 /* Its own time, not that of the rival. */
