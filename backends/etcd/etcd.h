@@ -7,7 +7,7 @@
  * One request at a time. Its outcome is LB_OK; or what could be known when there was no answer:
  *  - LB_TIMEOUT, or -errno: nothing of it had left (the connection could not be made, or was not in time).
  *  - LB_UNKNOWN: it had left, or part of it. The connection is given up, so a late answer is never taken for another
- *  one's.
+ *    one's.
  * libcurl sends a request again by itself, if a connection that it kept was closed before it read an answer. The server
  * may have executed it. So the body is given to libcurl in a way that cannot be repeated: it fails instead, and that is
  * LB_UNKNOWN.

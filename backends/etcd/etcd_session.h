@@ -12,17 +12,16 @@
  *
  * Details that matter
  *  - Every request is asked of one member after the other until there is an answer. So it may be executed more than
- *  once, and each is such that this
- *    does no harm: a key is made only if it is not there, and deleted only if it is the one that this attempt has made.
+ *    once, and each is such that this does no harm: a key is made only if it is not there, and deleted only if it is
+ *    the one that this attempt has made.
  *  - What was sent to a member that is silent may still come to effect, also after another member has said what is
- *  there now. So an attempt that may have
- *    left a key is ended by revoking its lease: without the lease no key can hang on it any more, whatever arrives
- *    later.
+ *    there now. So an attempt that may have left a key is ended by revoking its lease: without the lease no key can
+ *    hang on it any more, whatever arrives later.
  *  - Members count leases in whole seconds, so one lasts up to a second longer than what was asked for; and a new
  *    leader counts all of them from the begin, unless checkpoints of leases are switched on. Both are longer than
  *    what a client believes, which counts from before the request that was answered.
  *  - A lease whose key was deleted serves the next attempt: that saves a commit. The next key has a revision of its
- *  own.
+ *    own.
  *
  * Source: etcd's clientv3/concurrency (key.go, mutex.go, session.go), release 3.4.
  */

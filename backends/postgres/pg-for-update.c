@@ -18,17 +18,15 @@
  *
  * Details that matter
  *  - To lock a row is a write: its transaction's number is put into the row, and COMMIT waits for the disk like any
- *  other, and for a
- *    synchronous standby, with the lock in its hand. Only the grant is as quick as memory: nobody waits for anything
- *    before it. So a primary without its standby grants what was free, and keeps it after the release, as the release
- *    is not confirmed.
+ *    other, and for a synchronous standby, with the lock in its hand. Only the grant is as quick as memory: nobody
+ *    waits for anything before it. So a primary without its standby grants what was free, and keeps it after the
+ *    release, as the release is not confirmed.
  *  - A row that does not exist cannot be locked, and is not refused either: it is made in a transaction of its own, and
- *  locked then.
+ *    locked then.
  *  - NOWAIT refuses with an error (55P03), which ends the transaction, and which the server writes to its log.
  *  - The number: with `fence` it is drawn above the locked row. Beside FOR UPDATE in one SELECT it would be drawn
- *  before the row is
- *    locked, and by who is refused, too. It is drawn in the transaction that holds, so a server that dies may give it
- *    out again (pg-advisory-xact).
+ *    before the row is locked, and by who is refused, too. It is drawn in the transaction that holds, so a server that
+ *    dies may give it out again (pg-advisory-xact).
  *
  * What an unanswered statement means, and whom a session trusts: sql_hold.h.
  *

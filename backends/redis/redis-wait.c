@@ -20,10 +20,10 @@
  *
  * Details that matter
  *  - WAIT is about the writes of its own connection. Over another one it would say at once that all replicas have all
- *  of nothing.
+ *    of nothing.
  *  - So a client that finds its own key after a lost answer has to write it again before it can wait for it.
  *  - An extension waits, too. If too few confirm it, a replica may let the key end when the lease before would have
- *  ended: it is not known to be extended.
+ *    ended: it is not known to be extended.
  *
  * Source      redis.io, WAIT, and "Distributed Locks with Redis"; Redisson waits after each of its lock's scripts, for
  *             as many replicas as it sees, and takes the lock back only if none confirmed.

@@ -11,14 +11,12 @@
  *
  * Unknown outcomes. Somebody's key cannot be told from the own one, so after a lost reply:
  *  - A try whose outcome is not known is not repeated: a second SETNX could not tell the first one's success from
- *  somebody
- *    else's. It is asked about. No key: it is not held. A key: unknown, until a lease asked for then would be over; and
- *    for ever if the key has no end, as that of a client that never came to set one.
+ *    somebody else's. It is asked about. No key: it is not held. A key: unknown, until a lease asked for then would be
+ *    over; and for ever if the key has no end, as that of a client that never came to set one.
  *  - It is not deleted either, as the key may be somebody else's.
  *  - A DEL whose outcome is not known is not repeated: the first may have been executed, and the second would take the
- *  next holder's
- *    lock. Asked over the same connection, behind it, anything answers that it was executed. Over another one: as
- *    above.
+ *    next holder's lock. Asked over the same connection, behind it, anything answers that it was executed. Over another
+ *    one: as above.
  * A renewal (PEXPIRE) is repeated: of somebody else's lease it makes a longer one, which is no more than the first one
  * does.
  */

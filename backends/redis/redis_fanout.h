@@ -4,11 +4,10 @@
  *
  * Whatever is late, broken or sent twice, a server has one vote in a round, and it is on the command of that round:
  * - A reply to an earlier round is still owed by the connection it was asked on (redis_owed), and is skipped before the
- * vote.
+ *   vote.
  * - Where a connection broke, the reply to what went down it never comes any more. The server may have executed the
- * command, so on the
- *   new connection it is asked in a form that knows its own earlier effect (`resent`), or it would count that as
- *   somebody else's.
+ *   command, so on the new connection it is asked in a form that knows its own earlier effect (`resent`), or it would
+ *   count that as somebody else's.
  */
 #ifndef LB_REDIS_FANOUT_H
 #define LB_REDIS_FANOUT_H

@@ -4,14 +4,12 @@
  * redis_session.h. Three layers; a protocol takes what it needs and writes the rest itself:
  *
  *  - The session, with the hooks that do not care what stands in the key: REDIS_KEY_HOOKS. A protocol with a state of
- *  its own puts
- *    struct redis_key first into its struct lb_session and says its size; one without leaves session_size =
- *    sizeof(struct redis_key). Options are read where they are needed: redis_key(s)->options[OPT_FENCE].b.
+ *    its own puts struct redis_key first into its struct lb_session and says its size; one without leaves session_size
+ *    = sizeof(struct redis_key). Options are read where they are needed: redis_key(s)->options[OPT_FENCE].b.
  *  - Begin and end of a try: redis_key_begin(), redis_key_tried(). They keep the rules of what a try may answer,
- *  whatever was sent.
+ *    whatever was sent.
  *  - A key whose value is the token of the grant (SET key token NX PX ttl), so its owner is known to the server: whole
- *  hooks,
- *    REDIS_KEY_TOKEN_HOOKS, or one by one.
+ *    hooks, REDIS_KEY_TOKEN_HOOKS, or one by one.
  */
 #ifndef LB_REDIS_KEY_H
 #define LB_REDIS_KEY_H

@@ -11,7 +11,7 @@
  * network went silent. And a statement without an answer in time costs its connection, with all that it holds. That is
  * why an attempt remembers its server process:
  *  - a try that had no answer is never a hold any more. It is asked about until that process has ended, and is then
- *  refused for good.
+ *    refused for good.
  *  - a hold whose connection was lost is lost, and may stand in the way of others until that process has ended.
  * It is asked to end (pg_terminate_backend, KILL) where it idles. One that is at work ends by itself; or waits for a standby,
  * as any commit does.

@@ -11,11 +11,9 @@
  *
  * What `who` is makes two locks:
  *  - a GUID, drawn anew for each attempt. A create that was not answered is looked for by it, in whatever session. That
- *  is right for
- *    a node that outlives its session.
+ *    is right for a node that outlives its session.
  *  - the name of the client. Then whatever node of that name stands in the folder is taken for one's own, also one that
- *  an
- *    earlier session of the client made.
+ *    an earlier session of the client made.
  *
  * zk-careless - ZooKeeper's queue of ephemeral sequential nodes, as a careless client stands in it.
  *
@@ -27,24 +25,21 @@
  * ends. Assumes: a node that has my name is mine, and will stay.
  * Breaks: it is not, and will not.
  *  - A client that dies and is started again within the session timeout finds its former node and believes that it
- *  holds, or keeps its
- *    place. But the node belongs to the session of its former life, which nobody keeps up. The servers end that session
- *    and delete the node, the next in the queue is granted the lock, and nobody tells the first: its own session is in
- *    good health. (CURATOR-498, CURATOR-45 and CURATOR-604 are that mistake; ZooKeeper's own zoo_lock.c has it for two
- *    locks on one handle.)
+ *    holds, or keeps its place. But the node belongs to the session of its former life, which nobody keeps up. The
+ *    servers end that session and delete the node, the next in the queue is granted the lock, and nobody tells the
+ *    first: its own session is in good health. (CURATOR-498, CURATOR-45 and CURATOR-604 are that mistake; ZooKeeper's
+ *    own zoo_lock.c has it for two locks on one handle.)
  *  - Disconnects are ignored. A holder that was cut off for longer than its session timeout goes on working (no hook
- *  doubt), and for all
- *    that it knows its hold never ends (`valid_until` is LB_NEVER).
+ *    doubt), and for all that it knows its hold never ends (`valid_until` is LB_NEVER).
  *  - What a list shows is believed, however old it is (zk_queue.c, option recipe).
  *  - A client that holds and asks for the same lock once more finds the node of its hold, and is granted; the first
- *  release ends both.
+ *    release ends both.
  * A resource that compares fencing tokens refuses both, for the node of a session that has ended has the smaller one.
  * But a node that is taken over gives its number a second time, so numbers do not grow with every grant.
  *
  * Details that matter
  *  - holds() asks whether the node is there. It does not compare the owner of the node (ephemeralOwner) with its own
- *  session, which is
- *    what would have told it.
+ *    session, which is what would have told it.
  *
  * Source: "Locks" in ZooKeeper Recipes and Solutions (zookeeper.apache.org/doc/r3.8.0/recipes.html) without its note on
  * recoverable errors: the name of the client where that asks for a GUID.
@@ -65,10 +60,9 @@
  *
  * Details that matter
  *  - The node is its attempt's, not its session's: a client whose session has expired still has its place, and finds it
- *  by the GUID.
+ *    by the GUID.
  *  - A list may be as old as it likes: nodes before the own one only go, and the own one stays. So nobody has to know
- *  whether a session
- *    lives, as zk-sequential must; the published steps are enough.
+ *    whether a session lives, as zk-sequential must; the published steps are enough.
  *  - What the library says of the connection says nothing of the lock (no hook doubt).
  *
  * Source: "Locks" in ZooKeeper Recipes and Solutions (zookeeper.apache.org/doc/r3.8.0/recipes.html), without its flag

@@ -9,17 +9,14 @@
  *
  * Details that matter
  *  - In the node stands the GUID of its attempt. It tells one's own node from that of the next holder, which has the
- *  same path: after a
- *    create that was not answered, and before each release, because a deletion compares only the version of the data,
- *    which is 0 in every new node. Between that read and the deletion nobody else can have taken the place: a node goes
- *    by its own client's deletion or with its session, and requests of an ended session are refused. Requests of one
- *    session keep their order.
+ *    same path: after a create that was not answered, and before each release, because a deletion compares only the
+ *    version of the data, which is 0 in every new node. Between that read and the deletion nobody else can have taken
+ *    the place: a node goes by its own client's deletion or with its session, and requests of an ended session are
+ *    refused. Requests of one session keep their order.
  *  - A deletion that was not answered is not repeated behind the caller's back: by its path it might hit the next
- *  holder's node.
- *    So who gets LB_UNKNOWN has to call release() again, and stands in the way of everybody until then.
+ *    holder's node. So who gets LB_UNKNOWN has to call release() again, and stands in the way of everybody until then.
  *  - The create was committed, so the session lived then; for how long it does, zk_life.h tells. Writes for that go to
- *  the
- *    folder of the run: one to the node would wake everybody.
+ *    the folder of the run: one to the node would wake everybody.
  *
  * zk-ephemeral - one ephemeral node of ZooKeeper, which everybody who waits watches.
  *
@@ -40,8 +37,7 @@
  *
  * Details that matter
  *  - The grant is a write that was committed, not a list that was read: a server that is behind its leader cannot grant
- *  by mistake
- *    what zk-sequential's option recipe does.
+ *    by mistake what zk-sequential's option recipe does.
  *  - A deletion without an answer is not repeated in the background (above), so a client that gives up on its release
  *    blocks the lock for as long as its session lives.
  *
@@ -63,9 +59,9 @@
  *
  * Details that matter
  *  - The node is its attempt's, not its session's: the GUID in it is looked for in whatever session the client has by
- *  then.
+ *    then.
  *  - What the library says of the connection says nothing of the lock, so there is nothing to be in doubt of (no hook
- *  doubt).
+ *    doubt).
  *
  * Source: ZooKeeper Programmer's Guide, "ZNodes" (zookeeper.apache.org/doc/r3.8.0/zookeeperProgrammers.html): what a
  * create() without flags makes. It is met where an ephemeral node was meant, or was shunned because sessions expired.

@@ -35,7 +35,7 @@
  *
  * Details that matter
  *  - An answer that comes when the time it could be good for is over, grants and confirms nothing: the server is asked
- *  again.
+ *    again.
  *  - What becomes of a node whose create or deletion was not answered: zk_queue.h.
  *
  * Source: "Locks" in ZooKeeper Recipes and Solutions, zookeeper.apache.org/doc/r3.8.0/recipes.html.

@@ -15,14 +15,12 @@
  * second was. Then the session lives until T after the first was sent.
  *  - The follower heard of the session by the first write, when it had been sent and before it was answered.
  *  - The leader sends pings and answers to a follower in one stream, a ping at least every half tick. So the last ping
- *  before the
- *    answer to the second left the leader not earlier than half a tick before that write was sent. Servers grant no
- *    session shorter than two ticks (minSessionTimeout, unless somebody sets it lower), so half a tick is at most T/4,
- *    and the ping left after the first write was answered.
+ *    before the answer to the second left the leader not earlier than half a tick before that write was sent. Servers
+ *    grant no session shorter than two ticks (minSessionTimeout, unless somebody sets it lower), so half a tick is at
+ *    most T/4, and the ping left after the first write was answered.
  *  - So the follower's answer to that ping, or one before it, names the session as of the first write or later.
  *  - The third write travels behind that answer, in one stream again. It was committed, so the session had not been
- *  ended when
- *    the leader had heard of it, and T counts from then.
+ *    ended when the leader had heard of it, and T counts from then.
  * Any number of writes may lie between the three. Who writes all the time has them anyway, and so has who waits.
  *
  * Two are the weaker case, one after the other, at once. Who was silent for long begins with them: it would have to
@@ -30,13 +28,11 @@
  * What the follower had heard of the session by then, is what the client's library had sent before: something every
  * T/3. So the session lives until s + 5/12 T, where s is when the first was sent. That assumes
  *  - that what the client sent before had reached its follower. A way to the follower that stood still until just
- *  before the first
- *    write, is not seen by it: the session may end earlier by as much as it stood still, and the library leaves a
- *    server after 2/3 T.
+ *    before the first write, is not seen by it: the session may end earlier by as much as it stood still, and the
+ *    library leaves a server after 2/3 T.
  *  - that the library was free to send. It sends no ping while a request has no answer. So after a write that took
- *  longer than T/3
- *    no more is believed than T from when that one was sent, until half a tick more has passed. A read that hangs
- *    so is not counted here; nor is a write that was given up earlier, or a client that was stopped itself.
+ *    longer than T/3 no more is believed than T from when that one was sent, until half a tick more has passed. A read
+ *    that hangs so is not counted here; nor is a write that was given up earlier, or a client that was stopped itself.
  *
  * A session is as new as it can be when it begins: its leader counts T from a moment after it was asked for. When a
  * follower or the leader is replaced, the client connects anew or the new leader gives every session T again: both come

@@ -269,26 +269,21 @@ int zk_queue_leave(struct zk_queue *q, struct lb_grant *grant, bool pass_on, lb_
  *
  * Why a list may be old, and a session may not
  *  - Reads are answered by the server at hand, which may be behind, by as much as the network makes it. Its state is
- *  one that the
- *    ensemble was in, some time ago.
+ *    one that the ensemble was in, some time ago.
  *  - Numbers only grow: a folder gives each once, and cannot be removed and made anew while a node stands in it.
- *  Deletions are permanent.
- *    So whose node was the first in any state, however old, is the first in every later one in which the node still
- *    exists. And the node exists as long as the session lives, for nobody else deletes it.
+ *    Deletions are permanent. So whose node was the first in any state, however old, is the first in every later one in
+ *    which the node still exists. And the node exists as long as the session lives, for nobody else deletes it.
  *  - So a list is believed, whatever its age, while it is known that the session lives; and that is known from the
- *  client's own
- *    answered writes and its own clock (zk_life.h), not from the server at hand.
+ *    client's own answered writes and its own clock (zk_life.h), not from the server at hand.
  *  - The next holder has seen a state in which this node is gone. So the session had ended then, which cannot be before
  *    `valid_until`. Until then one holds; afterwards the other.
  *  - What costs nothing where locks change hands quickly: the create of the next attempt and the delete of the one
- *  before are such
- *    writes. Who waits for long keeps the knowledge up in the background of its wait (below). Only a client that has
- *    written nothing for a while asks first: with a write more, beside its create, before it holds.
+ *    before are such writes. Who waits for long keeps the knowledge up in the background of its wait (below). Only a
+ *    client that has written nothing for a while asks first: with a write more, beside its create, before it holds.
  *  - A holder deletes its node in a way that tells the next one that this was the first (zk_queue.h). That is as good
- *  as a list: it is
- *    a state that the ensemble was in. So a hand-off is one commit, the deletion, and one event; and one read more, of
- *    the list, where a node went in another way: its client gave up, its session ended, or the connection was lost
- *    meanwhile.
+ *    as a list: it is a state that the ensemble was in. So a hand-off is one commit, the deletion, and one event; and
+ *    one read more, of the list, where a node went in another way: its client gave up, its session ended, or the
+ *    connection was lost meanwhile.
  *
  * The published steps (queue->recipe) ask for no answer's age. There what was read is trusted, as clients do, until the
  * library would leave a silent server: for 2/3 of the session timeout after the answer was read. */

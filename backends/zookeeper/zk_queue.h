@@ -11,27 +11,23 @@
  *
  * Details that matter
  *  - An answer may get lost after the node was made. The guid finds it again, after a sync and in the same session:
- *  then
- *    "not there" means it never will be, because a session's requests keep their order and a server that lost the
+ *    then "not there" means it never will be, because a session's requests keep their order and a server that lost the
  *    session to another may not write for it any more.
  *  - The guid is of a session (zk_run.h). An attempt of an earlier session is dead: its node goes with the session, and
- *  nobody has to
- *    delete it.
+ *    nobody has to delete it.
  *  - A node whose deletion was not answered is remembered, and the library's own thread deletes it when it is connected
- *  again:
- *    left in the queue it would block it for as long as the heartbeats keep the session of a client that asks for
- *    nothing. Such a node is never granted again, though it may be seen as the first for a moment.
+ *    again: left in the queue it would block it for as long as the heartbeats keep the session of a client that asks
+ *    for nothing. Such a node is never granted again, though it may be seen as the first for a moment.
  *  - The node ahead is watched by a read: a watch by exists() on a node that has just gone would stay behind.
  *  - A holder that passes the lock on writes to its node and deletes it, in one transaction. No client of ours writes
- *  to a node otherwise. So the
- *    watch of the next one tells it not only that this node goes, but that it was the first; by a deletion alone it
- *    could have been that of a waiter that gave up, or whose session ended. Then the next one is the first now, because
- *    no node can come between the two any more, and it need not list the nodes to know. A watch that outlived its
- *    connection tells nothing of that kind: the library sets it anew, and the server answers with what has changed
- *    since (zk_was_written()). That nobody else writes to a node is an assumption that safety rests on, and nothing
- *    enforces it: whoever has access to the servers may (nodes are made with OPEN_ACL_UNSAFE), as with zkCli, and
- *    Curator's Revoker does it to the nodes of its own locks. The next in the queue would hold at once then, beside the
- *    first. To look whether the node ahead has gone would be one read more for each hand-off.
+ *    to a node otherwise. So the watch of the next one tells it not only that this node goes, but that it was the
+ *    first; by a deletion alone it could have been that of a waiter that gave up, or whose session ended. Then the next
+ *    one is the first now, because no node can come between the two any more, and it need not list the nodes to know. A
+ *    watch that outlived its connection tells nothing of that kind: the library sets it anew, and the server answers
+ *    with what has changed since (zk_was_written()). That nobody else writes to a node is an assumption that safety
+ *    rests on, and nothing enforces it: whoever has access to the servers may (nodes are made with OPEN_ACL_UNSAFE), as
+ *    with zkCli, and Curator's Revoker does it to the nodes of its own locks. The next in the queue would hold at once
+ *    then, beside the first. To look whether the node ahead has gone would be one read more for each hand-off.
  *
  * Source: "Locks" in ZooKeeper Recipes and Solutions, with its note on recoverable errors and the GUID
  * (zookeeper.apache.org/doc/r3.8.0/recipes.html).
