@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-struct lookup { /* freed by whoever of the two comes last */
+struct lookup { /* freed by the one of the two that comes last */
   pthread_mutex_t lock;
   int event;
   bool left; /* one of the two has gone; this and what follows under the lock */
@@ -26,7 +26,7 @@ struct lookup { /* freed by whoever of the two comes last */
   char host[256];
 };
 
-/* 0 or what getaddrinfo says. With AI_NUMERICHOST it asks nobody. */
+/* 0 or what getaddrinfo says. With AI_NUMERICHOST it asks no server. */
 static int find(const char *host, int flags, char ret[LB_ADDRESS_MAX]) {
   struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = flags}, *list = NULL, *best;
   int error = getaddrinfo(host, NULL, &hints, &list);

@@ -100,7 +100,7 @@ struct lb_target {
   void *shared;                /* memory shared by all clients of the trial, zeroed; for local and broken */
   size_t shared_size;
   size_t shards; /* parts that the keys are split into, each with a primary of its own (Redis Cluster); 0 = none */
-  /* Of servers that are not ours. */
+  /* Only for servers that are not ours. */
   const char *database; /* of PostgreSQL; NULL = "postgres" */
   const char *ca_file;  /* for tls: certificates, one of which must have signed the server's; NULL = any server */
 };
@@ -147,7 +147,7 @@ union lb_value {
  * and there it has to fail. An answer outside the contract is never a flaw. */
 struct lb_flaw {         /* a table of these ends with .statement = NULL */
   const char *statement; /* as conform says it: "a stale release leaves the next holder alone" */
-  const char *reason;    /* one line: "the release deletes the key, whoever set it" */
+  const char *reason;    /* one line: "the release deletes any client's key" */
   const char *where; /* the flaw is there with this value of a bool or choice option only: "token=no"; NULL = always */
 };
 
@@ -261,24 +261,24 @@ struct lb_config {
 /* A plug-in runs with the contract that it was compiled against: this grows by one with any change of this header. */
 #define LB_ABI 4
 
-/* Hooks that only proofs use, not clients. Each is optional: NULL where nobody can tell. */
+/* Hooks that only proofs use, not clients. Each is optional: NULL where the protocol cannot tell. */
 struct lb_proofs {
   /* Asks one server, target->endpoints[endpoint], without quorum: 1 = it has a record that a client holds the key, 0 =
    * none, -errno. */
   int (*inspect)(struct lb_session *session, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
   /* The server that the latest answer came from: its index in target->endpoints; -ENOENT = none, or several at once
-   * (then env->err may stay empty). Asks nobody and does not wait. Scenarios cut or kill that server, and every outcome
-   * of an acquire records it. Without it nobody knows whether an acquire that timed out had asked anybody. */
+   * (then env->err may stay empty). Sends nothing and does not wait. Scenarios cut or kill that server, and every
+   * outcome of an acquire records it. Without it an acquire that timed out may have asked a server or not. */
   int (*server)(struct lb_session *session);
   /* Where several servers vote: those that said yes to the latest grant, as bits (1 << i is target->endpoints[i]).
-   * Called right after that grant; asks nobody and does not wait. */
+   * Called right after that grant; sends nothing and does not wait. */
   uint64_t (*voters)(struct lb_session *session);
   /* How old the state was in which the latest grant was read: a number that grows with every change of the lock, the
    * same at all servers (ZooKeeper: the last transaction of the lock's folder). 0 = not known. Called right after that
-   * grant; asks nobody and does not wait. */
+   * grant; sends nothing and does not wait. */
   uint64_t (*seen)(struct lb_session *session);
   /* The service's number of the session that this attempt or hold depends on (ZooKeeper: the session, etcd: the lease);
-   * 0 = none now. Called right after a try; asks nobody and does not wait. A scenario waits until the servers have
+   * 0 = none now. Called right after a try; sends nothing and does not wait. A scenario waits until the servers have
    * ended that session. */
   uint64_t (*session_id)(struct lb_session *session, const struct lb_grant *grant);
 };
@@ -299,7 +299,7 @@ struct lb_protocol {
   const char *const *points;       /* names given to lb_point(), NULL at the end; NULL = none */
   size_t session_size;
 
-  /* Mandatory. ------------------------------------------------------------------------------------------ */
+  /* ---- mandatory ----------------------------------------------------------------------------------------- */
 
   /* Prepares a session in zeroed memory of session_size bytes. Connecting may happen here or at the first use.
    * 0 or -errno; after an error close() is still called. */
@@ -308,15 +308,15 @@ struct lb_protocol {
   void (*close)(struct lb_session *session);
   /* One attempt, without waiting for other holders. (Options may ask for several tries with pauses, as one call of a
    * library makes them.)
- * LB_OK: granted, *grant complete. LB_BUSY: with LB_TRAIT_QUEUES *grant keeps the place in the queue. LB_TIMEOUT: the
- * deadline passed before anything could take effect. LB_UNKNOWN: *grant names the attempt, for resolve() or release().
- * -errno: refused or no server; nothing remains. -EMFILE: this session holds as many locks as it can. */
+   * LB_OK: granted, *grant complete. LB_BUSY: with LB_TRAIT_QUEUES *grant keeps the place in the queue. LB_TIMEOUT: the
+   * deadline passed before anything could take effect. LB_UNKNOWN: *grant names the attempt, for resolve() or
+   * release(). -errno: refused or no server; nothing remains. -EMFILE: this session holds as many locks as it can. */
   int (*try_acquire)(struct lb_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
   /* Ends an attempt, granted, queued or unknown. LB_OK: nothing of it remains at the service. LB_LOST: it was not held
    * any more, and another client's lock was left alone. LB_UNKNOWN: may still be there, call again. -errno. */
   int (*release)(struct lb_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 
-  /* Optional: NULL where a protocol has no such thing. ----------------------------------------------------- */
+  /* ---- optional: NULL where a protocol has no such thing ----------------------------------------------------- */
 
   /* Once per trial, in one session, before any client's first acquire: tables, parents, scripts. LB_OK, LB_TIMEOUT,
    * LB_UNKNOWN, -errno; all but LB_OK end the trial. */
@@ -340,10 +340,10 @@ struct lb_protocol {
    * -errno. NULL = a run leaves nothing on any server. Where the server can, what stays ends by itself (a lease, a
    * session, an expiry). */
   int (*teardown)(struct lb_session *session, lb_ns deadline);
-  /* What the client library or the connection has said of the session since the attempt of *grant. Asks nobody and does
-   * not wait. LB_OK: nothing. LB_UNKNOWN: in doubt, as the connection was broken, even if it is back. LB_LOST: the
+  /* What the client library or the connection has said of the session since the attempt of *grant. Sends nothing and
+   * does not wait. LB_OK: nothing. LB_UNKNOWN: in doubt, as the connection was broken, even if it is back. LB_LOST: the
    * session that held is over. -errno. Except for LB_OK, env->err says what was said. Dropped packets tell nothing.
-   * NULL = nobody is told of a lost connection. */
+   * NULL = the library does not tell of a lost connection. */
   int (*doubt)(struct lb_session *session, const struct lb_lock *lock, const struct lb_grant *grant);
   /* Promises that it breaks by design. NULL = none. */
   const struct lb_flaw *flaws;
@@ -361,8 +361,8 @@ struct lb_protocol {
   const char *facts;
   const struct lb_proofs *proofs; /* NULL = none */
   /* Removes the record of the lock at target->endpoints[endpoint], as an operator does who breaks a lock (of a queue
-   * its head). It tells nobody. 1 = removed, 0 = there was none, -errno. For faults, not for clients. NULL = there is
-   * no such record (a lock of a session). */
+   * its head). It tells no client. 1 = removed, 0 = there was none, -errno. For faults, not for clients. NULL = there
+   * is no such record (a lock of a session). */
   int (*break_lock)(struct lb_session *session, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
 };
 

@@ -2,13 +2,13 @@
  *
  * doubt.h - what the hook `doubt` of every protocol with a connection goes by: a session counts how often its
  * connection was lost, and remembers the count at which the service last confirmed a grant. A loss since then is a
- * doubt, also when the connection is back: what happened meanwhile nobody has told. Another confirmation (extend,
- * holds) ends it.
+ * doubt, also when the connection is back: the client was not told what happened meanwhile. Another confirmation
+ * (extend, holds) ends it.
  *
  * For ZooKeeper this is stricter than Curator and kazoo need to be: a client that is connected again with the same
  * session still has its nodes, so RECONNECTED ends their SUSPENDED without a question. The holds that are given up for
- * that are the price of one rule for all locks; a trial shows them as stops in doubt of a client that nobody had
- * overtaken.
+ * that are the price of one rule for all locks; a trial shows them as stops in doubt of a client that no other client
+ * had overtaken.
  */
 #ifndef LB_DOUBT_H
 #define LB_DOUBT_H

@@ -13,7 +13,7 @@ struct lb_error; /* base/error.h */
 const struct lb_protocol *lb_protocol_at(size_t i);
 /* By name, or NULL. */
 const struct lb_protocol *lb_protocol_find(const char *name);
-/* The one to use on servers like those of this topology; NULL = nobody says. */
+/* The one to use on servers like those of this topology; NULL = not said. */
 const struct lb_protocol *lb_protocol_to_use(const char *topology);
 /* Whether its grants can carry a fencing token: always (LB_TRAIT_FENCED), or with its boolean option `fence` on. */
 bool lb_protocol_can_fence(const struct lb_protocol *protocol);
@@ -33,7 +33,7 @@ struct lb_design {
 };
 /* Of all files (designs.awk makes it); name = NULL at the end. */
 extern const struct lb_design lb_designs[];
-/* NULL for what was loaded: nobody has seen its file. */
+/* NULL for what was loaded: its file is not known. */
 const struct lb_design *lb_protocol_design(const struct lb_protocol *protocol);
 /* Adds the table of a foreign lock (foreign.h), which stays the caller's and has to stay there until the process ends.
  * 0, or -EINVAL with one line in err: a name that is taken, a broken table, too many. */

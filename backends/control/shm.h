@@ -16,7 +16,7 @@ struct shm_slot {
   _Atomic uint64_t fence; /* grants so far */
 };
 
-/* The slot of `key`, claimed at first use by whoever comes first (lock-free, open addressing). NULL when the table is
+/* The slot of `key`, claimed by the first client that uses it (lock-free, open addressing). NULL when the table is
  * full. */
 struct shm_slot *shm_slot_of(const struct lb_target *target, const char *key);
 /* A random non-zero id for an attempt, written into the token of a new attempt, read back from a repeated one. */

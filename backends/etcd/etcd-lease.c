@@ -12,22 +12,22 @@
  *             never touches somebody else's key.
  * Assumes     The leader's clock and the client's run at nearly the same rate; members keep what they have confirmed;
  *             and a leader that was deposed while it stood still does not meddle with leases when it wakes up.
- * Breaks it   A holder that works on past its lease (a pause, a cut, with nobody checking): that keep-alives bring no
- *             answer tells nobody that the lock is lost. A resource that compares the number refuses it. A program that
+ * Breaks it   A holder that works on past its lease (a pause, a cut, without a check): keep-alives without an answer do
+ *             not tell a client that the lock is lost. A resource that compares the number refuses it. A program that
  *             hangs while its process lives keeps the lock for ever, for what keeps the lease up knows nothing of it.
  *             No progress without a majority of the members. In etcd the last assumption is not kept: such a leader may
  *             answer a keep-alive that counts for nothing, or revoke leases that others have kept up meanwhile (etcd
  *             issues 15247 and 12528). 3.4.23 does so every time if 16 other leases have ended before
  *             (scenarios/museum/etcd-15247.ini), and else now and then. 3.4.31 and 3.5.13 do it less often.
  *
- * The own key counts   That nobody is ahead does not make a client the first: its lease may have ended while it waited,
+ * The own key counts An empty place ahead does not make a client the first: its lease may have ended while it waited,
  *             and its key be gone. So own key and the one ahead are read in one transaction, which shows one state; and
  *             a grant is believed until the end of the lease, counted from before the latest answered request that
  *             began it or kept it up. Before that end a leader deletes no key.
  * Waiting     The lease is kept up, and the place looked at, every third of the ttl at the latest; so a lost event
  *             costs no more than that.
  * Holding     A session of etcd's client keeps its lease up from its begin to its end, and tells when it is over. So
- *             this lock is renewed (LB_TRAIT_RENEWED) by whoever runs it, and one that is told that its lease or its
+ *             this lock is renewed (LB_TRAIT_RENEWED) by its caller, and a client that is told that its lease or its
  *             key is gone holds no more.
  * Unknown     What becomes of a request without an answer: etcd_session.h.
  * Source      etcd's clientv3/concurrency, Mutex. It waits for the key before its own as well; that of 3.4 does not

@@ -8,9 +8,9 @@
  * Promises    One holder per key, in order of arrival, while the lease of each client lives that is in the queue or
  *             holds. It is kept up every third of the ttl for as long as the client's process waits or holds
  *             (LB_TRAIT_RENEWED), as a session of etcd's client does.
- * Assumes     That the lease lives when the answer is read. Nobody looks: a client takes the lock that the service says
- *             it has, as who calls Lock() does. What it knows of the lease's end is what it has last kept up; that may
- *             be over by then.
+ * Assumes     That the lease lives when the answer is read. No client looks: a client takes the lock that the service
+ *             says it has, as who calls Lock() does. What it knows of the lease's end is what it has last kept up; that
+ *             may be over by then.
  * Breaks it   The service of etcd 3.4 waits for the older keys, and does not look whether the own key is still there. A
  *             client whose lease ended in the queue, because it stood still or was cut off, is granted the lock all the
  *             same when the older keys are gone; and so is the next one (etcd issues 11456 and 9921). Its own clock

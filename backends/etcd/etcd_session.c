@@ -55,7 +55,7 @@ static int ask_once(struct etcd_session *s, const char *path, json_t *body, lb_n
   return result;
 }
 
-/* What the server has refused for good nobody else is asked. */
+/* What one member has refused for good is not asked of another. */
 static bool is_final(int result) {
   return result == LB_OK || result == -ENOENT || result == -EPROTO || result == -ENOMEM || result == -EPROTONOSUPPORT;
 }

@@ -93,7 +93,6 @@ static int take_unasked(struct lb_session *s, const char *line) {
   return 0;
 }
 
-/* Everything that has come: 1 = the line that is no news, 0 = there is none. */
 /* Everything that has come: what was said unasked is noted. 1: *ret is a line that is something else; 0: there is none.
  * Does not wait. */
 static int foreign_hear(struct lb_session *s, char **ret) {
@@ -108,8 +107,8 @@ static int foreign_hear(struct lb_session *s, char **ret) {
   }
 }
 
-/* An acquire has to be over by its deadline, whoever is late. A session that opens belongs to nothing that is
- * measured. */
+/* An acquire has to be over by its deadline, even if the machine is late. A session that opens belongs to nothing that
+ * is measured. */
 static bool is_over(struct lb_session *s, lb_ns deadline, lb_ns *ret_until) {
   lb_ns now = lb_now(s->env), more = s->opens && now >= deadline ? foreign_child_more(&s->child, 0, now - deadline) : 0;
   *ret_until = now + more;
@@ -161,8 +160,7 @@ static int put(struct lb_session *s, enum foreign_question question, const char 
   return 0;
 }
 
-/* 1: answered. 0: not by the deadline. -EPROTO. */
-/* Asks and waits. 1: answered. 0: not by the deadline. */
+/* Asks and waits. 1: answered. 0: not by the deadline. -EPROTO. */
 static int foreign_ask(struct lb_session *s, enum foreign_question question, const char *what, lb_ns deadline,
                        struct foreign_answer *ret) {
   int r = put(s, question, what);
@@ -174,7 +172,6 @@ static bool foreign_is(const struct foreign_answer *answer, const char *word) {
   return strcmp(answer->words.word[0], word) == 0;
 }
 
-/* What stands behind its first word, in env->err. */
 /* Puts what stands behind the first word into env->err, and returns `result`. */
 static int foreign_fail_with(struct lb_session *s, int result, const struct foreign_answer *answer) {
   char text[200] = "", quoted[200];
@@ -195,10 +192,8 @@ static int foreign_unknown_answer(struct lb_session *s, const char *verb, const 
   return foreign_broken(s, "the adapter answered '%s' to %s, expected %s", quoted, verb, expected);
 }
 
-/* Waits for what is still to be answered. 1: nothing is, or its answer has come (*ret, if it was this question). 0:
- * still nothing. -EPROTO. */
 /* Waits for what is still to be answered. 1: nothing is, or its answer has come (*ret_was: it was this question, *ret
- * has it). 0: still nothing. */
+ * has it). 0: still nothing. -EPROTO. */
 static int foreign_settle(struct lb_session *s, enum foreign_question question, lb_ns deadline,
                           struct foreign_answer *ret, bool *ret_was) {
   *ret_was = s->unanswered == question;
@@ -285,8 +280,7 @@ static int open_session(struct lb_session *s, lb_ns deadline) {
   return r == 0 ? check_clock(s) : r;
 }
 
-/* Who only looks on needs no program. */
-/* The hooks open and close. */
+/* The hooks open and close. A session that only looks on needs no program. */
 static int foreign_session_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
   s->config = config;
   s->env = config->env;
@@ -434,8 +428,7 @@ static int judge_acquire(struct lb_session *s, const struct lb_lock *lock, struc
   return foreign_unknown_answer(s, "acquire", answer, "granted, busy, timeout, unknown or error");
 }
 
-/* No answer in time: LB_UNKNOWN, with a text. */
-/* Its latest question. */
+/* The latest question has no answer in time: LB_UNKNOWN, with a text. */
 static int foreign_silent(struct lb_session *s) {
   lb_fail(s->env, -ETIMEDOUT, "the adapter has not answered %s in time", s->verb);
   return LB_UNKNOWN;
@@ -497,8 +490,8 @@ static int ask_release(struct lb_session *s, const struct lb_lock *lock, lb_ns d
   return r == 0 ? foreign_silent(s) : judge_release(s, &answer);
 }
 
-/* An acquire that nobody waited for any more may still be answered: it was refused, and nothing of it remains, or it is
- * to be ended. */
+/* An acquire that was given up may still be answered: it was refused, and nothing of it remains, or it is to be
+ * ended. */
 static int release_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   struct foreign_answer answer;
   bool was_release = s->unanswered == FOREIGN_RELEASE, was_acquire;
@@ -567,7 +560,7 @@ static int holds_hook(struct lb_session *s, const struct lb_lock *lock, const st
   return confirm(s, "holds", line, deadline);
 }
 
-/* What has come by now. An answer that was waited for in vain stays for the next call. */
+/* What has come by now. An answer that has not come in time stays for the next call. */
 static int doubt_hook(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
   (void)lock;
   (void)grant;

@@ -36,7 +36,7 @@ struct lb_foreign_plan {
  * process ends. NULL with one line in err: a word that is missing, unknown or wrong, a name that is taken, no
  * memory. */
 const struct lb_protocol *lb_foreign_add(const struct lb_foreign_plan *plan, struct lb_error *err);
-/* Of a foreign protocol only: lb_protocol.data of others is something else. */
+/* Only for a foreign protocol: lb_protocol.data of others is something else. */
 const char *lb_foreign_version(const struct lb_protocol *protocol); /* of the plan, or that it said; "" = not known */
 /* Starts it and asks for the version that is here; "" = it says none. 0 or -errno. */
 int lb_foreign_ask_version(const struct lb_protocol *protocol, char *buf, size_t size);

@@ -19,7 +19,7 @@
 
 #include "foreign_child.h"
 
-/* Of the program: it must not outlive us, and has the signals that any program begins with. */
+/* The program must not outlive us, and has the signals that any program begins with. */
 static _Noreturn void become(const char *command, const char *folder, int in, int out, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
@@ -98,7 +98,7 @@ int foreign_child_next_line(struct foreign_child *child, char **ret) {
 
 /* ---- what the machine takes from it ------------------------------------------------------------------------------ */
 
-/* Of a process with all its threads and what they have started. */
+/* A process with all its threads and what they have started. */
 struct scheduled {
   lb_ns ran;    /* all of them together */
   lb_ns waited; /* for a processor, the most of any thread: waits that have ended */
@@ -154,8 +154,8 @@ static struct scheduled scheduled(const struct foreign_child *child) {
 
 lb_ns foreign_child_held_up(const struct foreign_child *child) { return scheduled(child).waited; }
 
-/* The kernel books a wait when it ends, and a run at its next tick: whoever is ready and does not run between two looks
- * waits now. */
+/* The kernel books a wait when it ends, and a run at its next tick: a thread that is ready and does not run between two
+ * looks waits now. */
 static bool stands_in_line(const struct foreign_child *child) {
   enum { TICKS_MS = 25 };
   struct scheduled before = scheduled(child);

@@ -14,8 +14,8 @@ struct lb_talk;
 
 /* Starts the program of a foreign protocol. lb_talk_end() ends it and frees this. NULL: no memory, no process. */
 struct lb_talk *lb_talk_start(const struct lb_protocol *protocol);
-/* Writes a line, to which it puts the end. 0; -EPIPE: stdin was closed; -EAGAIN: nobody reads it; -E2BIG: it is too
- * long. */
+/* Writes a line, to which it puts the end. 0; -EPIPE: stdin was closed; -EAGAIN: the program does not read it; -E2BIG:
+ * it is too long. */
 int lb_talk_say(struct lb_talk *talk, const char *line);
 /* The next line without its end, valid until the next call. 1; 0: there was none by `deadline` of env, nor in the time
  * that the machine has taken from it since the call; -ENODATA: stdout has ended; -EMSGSIZE: a line that does not end;

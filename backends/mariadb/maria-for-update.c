@@ -7,7 +7,7 @@
  * connection, so a client that dies frees it. Nothing depends on any clock. Only making the row writes to the disk,
  * and drawing a number with `fence`.
  *
- * Assumes: one primary at a time, which nobody restarts; a client that stops when its connection is lost.
+ * Assumes: one primary at a time, which is not restarted; a client that stops when its connection is lost.
  *
  * Breaks: a restart of the server or a failover ends all transactions, and the locks with them. An old primary that is
  * cut off, yet still answers its clients, grants by itself. A client behind a network that went silent keeps the lock.

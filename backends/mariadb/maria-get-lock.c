@@ -7,7 +7,7 @@
  * client that dies frees it at once. RELEASE_LOCK frees only what its own connection holds. A session may take it
  * several times, and frees it as often. Nothing depends on any clock.
  *
- * Assumes: one primary at a time, which nobody restarts; a client that stops when its connection is lost; and that a
+ * Assumes: one primary at a time, which is not restarted; a client that stops when its connection is lost; and that a
  * lost connection is noticed on both sides.
  *
  * Breaks: a restart of the server or a failover forgets the lock: it is written to no log, so no replica knows of it,

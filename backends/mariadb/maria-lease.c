@@ -14,8 +14,8 @@
  * the holder that dies. If the row is lost, so is the count.
  *
  * Details that matter: the columns are assigned in their order, so the expiry that decides is changed last. RETURNING
- * answers for the row as it is then, whoever's it is: the owner in it says whether it was taken. Times are UTC: a
- * session's time zone, and its change in spring, would move a lease by an hour.
+ * answers for the row as it is then, which may be another client's: the owner in it says whether it was taken. Times
+ * are UTC: a session's time zone, and its change in spring, would move a lease by an hour.
  *
  * Source: ShedLock's JDBC provider with usingDbTime() on MySQL, as one statement.
  */
@@ -32,7 +32,7 @@ static const char *const lease_create[] = {
     NULL};
 
 /* `again` has to write, so that its commit waits for a replica as that of `take` did; an UPDATE has no RETURNING here.
- * A row that it makes is nobody's. A renewal counts, because an UPDATE that changes no value changes no row. */
+ * A row that it makes has no owner. A renewal counts, because an UPDATE that changes no value changes no row. */
 static const struct sql_row_sql lease_sql = {
     .take = {"INSERT INTO lockbench_lease(name, owner, fence, renewals, expires) VALUES ($1, $2, 1, 0, " END ")"
              " ON DUPLICATE KEY UPDATE fence = IF(expires <= " NOW ", fence + 1, fence),"

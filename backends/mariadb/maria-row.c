@@ -34,8 +34,8 @@ static const char *const row_create[] = {MARIA_CREATE_FENCE,
 
 #define MINE "FROM lockbench_row WHERE name = $1 AND owner = $2"
 
-/* `again` locks the row, so it waits for whoever has changed it and not committed yet; and NEXTVAL is a write, whose
- * commit waits for a replica as that of `take` did. */
+/* `again` locks the row, so it waits for a transaction that has changed it and not committed yet; and NEXTVAL is a
+ * write, whose commit waits for a replica as that of `take` did. */
 static const struct sql_row_sql row_sql = {
     .take = {"INSERT INTO lockbench_row(name, owner) VALUES ($1, $2) RETURNING NEXTVAL(lockbench_fence)", 2},
     .again = {"SELECT NEXTVAL(lockbench_fence) " MINE " FOR UPDATE", 2},

@@ -3,10 +3,10 @@
  * memcached-cas - a key that `add` sets if it is not there, with an expiry; a release compares and deletes.
  *
  * Promises    One holder per key while the server keeps what it was told and its clock runs at nearly the rate of the
- *             clients'. The value is a random token, so a release takes nobody else's lock: it reads value and version,
- *             and deletes that version alone.
+ *             clients'. The value is a random token, so a release takes no other client's lock: it reads value and
+ *             version, and deletes that version alone.
  * Assumes     A server that forgets nothing before its end. It keeps nothing over a restart.
- * Breaks it   A restart. Eviction: a full memcached drops keys whose end has not come, and tells nobody. A holder that
+ * Breaks it   A restart. Eviction: a full memcached drops keys whose end has not come, and does not tell. A holder that
  *             works on past its lease.
  * Source      memcached's protocol.txt, meta commands (1.6).
  *
@@ -19,7 +19,7 @@
  * memcached-add - the same, released by a plain delete: the lock of Celery's cookbook and of many caches.
  *
  * Promises    What memcached-cas does, while every holder releases within its lease.
- * Assumes     That nobody is ever late.
+ * Assumes     That no client is ever late.
  * Breaks it   What breaks memcached-cas. Besides: a release after the end of the lease deletes the lock of the next
  *             holder.
  * Source      Celery's documentation, "Ensuring a task is only executed one at a time" (cache.add and cache.delete; it
@@ -75,7 +75,7 @@ static int surprise(struct lb_session *s, const struct mc_reply *reply) {
 /* A key with an end in N seconds goes between N - 1 and N seconds from now. */
 static long long end_in_s(int64_t ttl_ms) { return (ttl_ms + 999) / 1000 + 1; }
 
-/* Whose the key is. LB_OK: it is the attempt's, with its version; LB_LOST; LB_UNKNOWN; -errno. */
+/* Asks whose the key is. LB_OK: it is the attempt's, with its version; LB_LOST; LB_UNKNOWN; -errno. */
 static int look(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline,
                 uint64_t *ret_version) {
   struct mc_reply reply;
@@ -154,7 +154,7 @@ static int resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_g
   return confirmed(s, grant);
 }
 
-/* Of the key: whose it is, where that is asked. A deletion without an answer is unsure: that it is gone then is no
+/* The key: whose it is, where that is asked. A deletion without an answer is unsure: that it is gone then is no
  * loss. */
 static int release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   struct mc_reply reply;

@@ -22,10 +22,10 @@
  * One lease   2.9 has no expiry of single keys: the bucket's age limit holds for all of them. So a bucket serves locks
  *             of one ttl. A lock that asks for less is held for less, and its key stays until the bucket removes it.
  * Reading     Only from the stream's leader. A direct read, which any replica answers, may be late.
- * Waiting     Who has released tells those who listen, in a message that no server keeps. Expiry tells nobody, and a
+ * Waiting     Who has released tells those who listen, in a message that no server keeps. Expiry is not told, and a
  *             message may be missed, so a waiter looks again every quarter of a second.
  * Unknown     A create without an answer is sent again, and the key says whose it is. One that is still on its way when
- *             its client gives up may make a key that nobody knows of, for one lease.
+ *             its client gives up may make a key that no client knows of, for one lease.
  *
  * nats-kv-marker - the same on a cluster, released by a delete marker, as NATS's client libraries do it.
  *
@@ -33,7 +33,7 @@
  * over its revision. So an acquire after a release takes three requests.
  *
  * Promises    What nats-kv does, on one server.
- * Assumes     That nobody else asks while the leader replicates a write: a millisecond here, more between machines.
+ * Assumes     That no other client asks while the leader replicates a write: a millisecond here, more between machines.
  * Breaks it   Two clients that write over the same marker at once. The leader of 2.9.10 (Debian's) compares the expected
  *             revision before it replicates, and does not look at what is on its way: it confirms both (nats-server
  *             issue 4320). A key that is not there at all is given to one of them. One server alone gives the marker to
@@ -439,8 +439,8 @@ static bool is_gone(struct lb_session *s, size_t endpoint, lb_ns deadline) {
   return gone;
 }
 
-/* A direct read is answered by the replica at that server. While it changes its role another one is asked, which may
- * be cut off: so again. A marker has no body. Of a bucket that is gone nobody answers. */
+/* A direct read is answered by the replica at that server. While it changes its role another one is asked, which may be
+ * cut off: so again. A marker has no body. No server answers for a bucket that is gone. */
 static int inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   char subject[NAME_MAX_BYTES], call[3 * NAME_MAX_BYTES], bucket[64];
   snprintf(call, sizeof call, "$JS.API.DIRECT.GET.KV_%s.%s", spell(s->prefix, bucket), subject_of(s, lock, subject));

@@ -264,7 +264,7 @@ int nats_hear(struct nats_conn *conn, lb_ns deadline) {
   int r = 0;
   while (!conn->heard && r == 0 && (r = read_message(conn, deadline, &m)) == 0) {
     r = take_message(conn, &m);
-    if (r == 1) drop_message(conn, &m), r = 0; /* an answer that nobody waits for any more */
+    if (r == 1) drop_message(conn, &m), r = 0; /* an answer to a request that was given up */
   }
   if (!conn->heard) return r == -ETIMEDOUT ? LB_TIMEOUT : r;
   conn->heard = false;

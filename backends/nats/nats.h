@@ -21,7 +21,7 @@ struct nats_conn { /* one thread; zeroed with fd -1 = closed */
   char inbox[24], server_id[64];
   uint64_t asked;      /* number of the latest request: what answers an earlier one is dropped */
   char listening[160]; /* to this subject; "" = to none */
-  bool heard;          /* a message came there that nobody was told of yet */
+  bool heard;          /* a message came there, and nats_hear() has not told of it yet */
   uint64_t losses;     /* connections that were lost or closed */
 };
 
@@ -36,7 +36,7 @@ struct nats_request {
   const char *subject, *headers, *body; /* headers: "NAME: VALUE\r\n" each; NULL = none */
 };
 struct nats_reply {
-  int status;   /* in its headers: 503 = nobody listens to the subject, 404; 0 = none */
+  int status;   /* in its headers: 503 = the subject has no listener, 404; 0 = none */
   size_t size;  /* of its body */
   json_t *said; /* the body if it is JSON, else NULL; the caller's */
 };
@@ -45,7 +45,7 @@ struct nats_reply {
 int nats_call(struct nats_conn *conn, const struct nats_request *request, lb_ns deadline, struct nats_reply *ret);
 /* A number of an answer, 0 = none. Some are larger than a signed one of 64 bits, so all are read as floating ones. */
 uint64_t nats_number(const json_t *object, const char *name);
-/* A message without a body that nobody answers. */
+/* A message without a body and without an answer. */
 void nats_tell(struct nats_conn *conn, const char *subject);
 /* From now on messages to this subject are heard. 0 or -errno. */
 int nats_listen(struct nats_conn *conn, const char *subject);

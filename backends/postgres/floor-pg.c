@@ -2,7 +2,7 @@
  *
  * floor-pg - what the two statements of a row as a lock cost alone: no lock, but the floor under pg-row's speed.
  *
- * Promises    Nothing: each client has a row of its own, whatever it is asked for, so nobody is ever refused.
+ * Promises    Nothing: each client has a row of its own, whatever it is asked for, so no client is ever refused.
  * Breaks it   Any second client. It is measured only where no two clients meet (scenario spread).
  * Source      A loop over libpq: a prepared INSERT, then a prepared DELETE, each committed by itself.
  *

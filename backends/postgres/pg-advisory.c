@@ -4,10 +4,10 @@
  *
  * Promises: one holder per key, as long as one server process answers for it. It stands in the memory of one server:
  * taken and freed in one round trip each, without a transaction, a commit or a write to disk. It ends with the
- * connection, so a client that dies frees it at once. Nobody can free what another connection holds. A session may take
+ * connection, so a client that dies frees it at once. No connection can free what another one holds. A session may take
  * it several times, and frees it as often. Nothing depends on any clock.
  *
- * Assumes: one primary at a time, which nobody restarts; a client that stops when its connection is lost; and that a
+ * Assumes: one primary at a time, which is not restarted; a client that stops when its connection is lost; and that a
  * lost connection is noticed on both sides.
  *
  * Breaks: a restart of the server or a failover forgets the lock, whatever is replicated and however durably: no

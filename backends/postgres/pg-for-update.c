@@ -7,18 +7,18 @@
  * that forgets it with its transaction. Nothing depends on any clock. Three round trips for a lock and its release:
  * BEGIN has one of its own here. Drivers such as pgjdbc send it along with the SELECT, and then they are two.
  *
- * Assumes: one primary at a time, which nobody restarts; a client that stops when its connection is lost.
+ * Assumes: one primary at a time, which is not restarted; a client that stops when its connection is lost.
  *
  * Breaks: a restart of the server or a failover ends all transactions, and the locks with them: a standby has the row,
- * and nobody who locks it. An old primary that is cut off, yet still answers its clients, grants by itself. A client
- * behind a network that went silent keeps the lock until TCP gives up. With the option `idle_timeout`
- * (idle_in_transaction_session_timeout) it does not, nor does one that hangs: the server ends its session after the ttl,
- * and then it is a lease, with all that breaks a lease. The transaction is open for as long as the work takes, and
+ * and not its lock. An old primary that is cut off, yet still answers its clients, grants by itself. A client behind a
+ * network that went silent keeps the lock until TCP gives up. With the option `idle_timeout`
+ * (idle_in_transaction_session_timeout) it does not, nor does one that hangs: the server ends its session after the
+ * ttl, and then it is a lease, with all that breaks a lease. The transaction is open for as long as the work takes, and
  * keeps vacuum from cleaning up what was deleted since anywhere in the database.
  *
  * Details that matter
  *  - To lock a row is a write: its transaction's number is put into the row, and COMMIT waits for the disk like any
- *    other, and for a synchronous standby, with the lock in its hand. Only the grant is as quick as memory: nobody
+ *    other, and for a synchronous standby, with the lock in its hand. Only the grant is as quick as memory: no request
  *    waits for anything before it. So a primary without its standby grants what was free, and keeps it after the
  *    release, as the release is not confirmed.
  *  - A row that does not exist cannot be locked, and is not refused either: it is made in a transaction of its own, and
@@ -44,7 +44,8 @@ static const char *const create[] = {"CREATE TABLE IF NOT EXISTS lockbench_locke
 
 #define LOCKED "SELECT name FROM lockbench_locked WHERE name = $1 FOR UPDATE NOWAIT"
 
-/* Who locks a row stands in its xmax, until the next one; and holds its own number as long as it runs. */
+/* A row has in its xmax the transaction that locked it last, and a transaction holds its own number as long as it
+ * runs. */
 static const struct sql_hold_kind for_update = {
     .server = &pg_server,
     .begin = {"BEGIN", 0},

@@ -30,7 +30,7 @@ struct pg_conn {
   char *schema;                 /* NULL = names are looked for as the server has it */
   char *prepared[PREPARED_MAX]; /* the texts; they begin with NULL where there are no more */
   bool unprepared;              /* the server process may be another one each time */
-  bool owes;                    /* an answer that nobody waits for has not been read */
+  bool owes;                    /* an answer that was left for later has not been read */
   bool unconfirmed;             /* the latest answer: the server was told not to wait for its standby any more */
   bool dead;
 };
@@ -59,8 +59,8 @@ static int connection_error(struct pg_conn *conn) {
                  vague ? ": it has expired, or nothing in the ca file has signed it" : "");
 }
 
-/* Notices would go to stderr. A FATAL on an idle connection arrives as one: the server says good-bye. That a commit has
- * waited for the standby in vain is only warned of, without a SQLSTATE of its own and in the server's language: the
+/* Notices would go to stderr. A FATAL on an idle connection arrives as one: the server says good-bye. A commit whose
+ * wait for the standby has failed is only warned of, without a SQLSTATE of its own and in the server's language: the
  * place in its source tells it. */
 static void on_notice(void *arg, const PGresult *notice) {
   struct pg_conn *conn = arg;
@@ -140,9 +140,9 @@ void pg_close(struct pg_conn *conn) {
   free(conn);
 }
 
-/* Looks for an end of file or a FATAL that came since the last call. Without it, the first statement after a restart of
- * the server would be written into a dead socket, and its outcome would be unknown for no reason. */
-/* The same, after what has come since then was looked at: an end of file, or a FATAL. Does not wait. */
+/* The same, after a look for an end of file or a FATAL that came since the last call. Does not wait. Without the look
+ * the first statement after a restart of the server would be written into a dead socket, and its outcome would be
+ * unknown for no reason. */
 static bool pg_still_open(struct pg_conn *conn) {
   char byte;
   ssize_t n;
@@ -195,7 +195,7 @@ static int answer(struct pg_conn *conn, lb_ns deadline, PGresult **ret) {
   return rc;
 }
 
-/* Reads the answer that nobody has waited for. It does not matter what it is; only that the connection goes on. 0, or
+/* Reads the answer that pg_tell() has left. It does not matter what it is; only that the connection goes on. 0, or
  * -errno. */
 static int read_owed(struct pg_conn *conn, lb_ns deadline) {
   PGresult *result;
@@ -361,7 +361,7 @@ void pg_tell(struct pg_conn *conn, lb_ns deadline, const struct sql_stmt *stmt, 
  * it. */
 static bool pg_unconfirmed(const struct pg_conn *conn) { return conn->unconfirmed; }
 
-/* Still of use after the latest call: no LB_UNKNOWN, no FATAL, no -errno of the connection itself. Asks nobody. */
+/* Still of use after the latest call: no LB_UNKNOWN, no FATAL, no -errno of the connection itself. Sends nothing. */
 static bool pg_usable(const struct pg_conn *conn) { return !conn->dead; }
 
 int pg_refusal(struct lb_env *env, const PGresult *result) {
@@ -371,8 +371,7 @@ int pg_refusal(struct lb_env *env, const PGresult *result) {
   return lb_fail(env, code, "postgres: %.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* What a lock at PostgreSQL needs of its server: who it is, whether what an unanswered statement did is
- * known by now, and a release that is told to those who wait. */
+/* ---- what a lock needs of its server ---------------------------------------------------------------------- */
 
 /* Sequential scans are off for a reason: a lock table is planned for when it has one page, and read when it has
  * thousands of pages of dead rows. The plan is kept in between. */
@@ -515,19 +514,19 @@ static int end_others(struct sql_primary *primary, lb_ns deadline) {
  * The notification is sent behind the release, not in it. Transactions that notify commit one after the other in the
  * whole server (it takes a lock of the database "0" before the commit record, and keeps it through the flush and the
  * wait for a standby), so a release that notifies would stand in line for the disk with all other releases of other
- * keys. Behind it there is nothing that has to be kept: the notification commits without waiting for the log. Nobody
+ * keys. Behind it there is nothing that has to be kept: the notification commits without waiting for the log. No waiter
  * hears of a release before it is committed, because it was answered first. The price: a client that dies in between
- * has told nobody.
+ * has not told the waiters.
  *
- * A notification is for those that listen when it is sent, one may be missing, and a lease that runs out is told to
- * nobody. So who has just begun to listen looks once whether the key is held, and nobody waits for longer than WAKE_MS.
- * That all who wait ask, and one gets it, is the price of a channel for each key.
+ * A notification is for those that listen when it is sent, one may be missing, and a lease that runs out is not told.
+ * So a waiter that has just begun to listen looks once whether the key is held, and waits for at most WAKE_MS. That all
+ * who wait ask, and one gets it, is the price of a channel for each key.
  *
  * Source: PostgreSQL's documentation of NOTIFY; src/backend/commands/async.c, PreCommit_Notify(). */
 
 enum { WAKE_MS = 200 };
-/* The channel of a key is what fits into a name of PostgreSQL: two keys that begin alike are woken together, which
- * harms nobody. */
+/* The channel of a key is what fits into a name of PostgreSQL: two keys that begin alike are woken together, which does
+ * no harm. */
 #define CHANNEL_MAX "60"
 
 /* set_config(..., true) is for this transaction, and is read when it commits. */

@@ -31,8 +31,8 @@ int pg_query(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const char *s
  * trip more. */
 int pg_call(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct sql_stmt *stmt,
             const char *const params[]);
-/* The same, and its answer is left to whatever is asked next on this connection: nobody waits for it, and nobody learns
- * whether it was done. A statement whose first use this is waits for being prepared. */
+/* The same, and its answer is left to whatever is asked next on this connection: the caller does not wait for it, nor
+ * learn whether it was done. A statement whose first use this is waits for being prepared. */
 void pg_tell(struct pg_conn *conn, lb_ns deadline, const struct sql_stmt *stmt, const char *const params[]);
 
 /* 0 when the result is an answer, else the refusal as -errno with the server's words in env->err: -ENOENT there is no

@@ -2,7 +2,7 @@
  *
  * floor-redis - what the two commands of a lock in Redis cost alone: no lock, but the floor under redis-token's speed.
  *
- * Promises    Nothing: each client has a key of its own, whatever it is asked for, so nobody is ever refused.
+ * Promises    Nothing: each client has a key of its own, whatever it is asked for, so no client is ever refused.
  * Breaks it   Any second client. It is measured only where no two clients meet (scenario spread).
  * Source      A loop over hiredis: SET key token NX PX ttl, then EVALSHA of compare-and-delete.
  *

@@ -5,7 +5,7 @@
  * Promises    One holder per key while every holder releases within its lease, one and the same server decides, and its
  *             clock does not jump. The key and its end are set in one command, so a client that dies at any place
  *             leaves a lock that ends.
- * Assumes     That nobody is ever late: no pause, no long answer, no work that takes longer than the lease. Else as
+ * Assumes     That no client is ever late: no pause, no long answer, no work that takes longer than the lease. Else as
  *             redis-token.
  * Breaks it   A release after the end of the lease. DEL does not ask whose key it is, so it frees the next holder's
  *             lock, and a third client is granted it while the second one works, well inside its lease. The second

@@ -5,7 +5,7 @@
  *     if redis.get(key) == token:
  *         redis.delete(key)
  *
- * Promises    One holder per key while nobody's lease ends between its GET and its DEL, and all that redis-token
+ * Promises    One holder per key while no client's lease ends between its GET and its DEL, and all that redis-token
  *             assumes holds. Who is late by more than that leaves the next holder's lock alone: the token in the key is
  *             another one by then.
  * Assumes     That the answer to GET is still true when DEL arrives. Nothing says so: it is a check, then an act.

@@ -70,7 +70,7 @@ struct name {
 
 static int key_count(const struct lb_session *s) { return (int)s->key.options[OPT_KEYS].i; }
 
-/* Of the key that this client takes as number `at`, from 0. */
+/* The name of the key that this client takes as number `at`, from 0. */
 static const char *key_at(const struct lb_session *s, const struct lb_lock *lock, int at, struct name *name) {
   snprintf(name->text, sizeof name->text, "%s:%d", lock->key, s->backwards ? key_count(s) - at : at + 1);
   return name->text;

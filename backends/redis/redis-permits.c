@@ -7,7 +7,7 @@
  *   extend   the own member is there: its lease begins anew
  *
  * One script does each of these, by the clock of the client or of the server. The whole set has an expiry as well, so
- * that nothing stays of a lock that nobody uses.
+ * that nothing stays of a lock that is not used any more.
  *
  * redis-permits - a semaphore of leases in one Redis server, by the server's clock.
  *
@@ -36,7 +36,7 @@
  * Promises    At most as many holders as permits, as long as one and the same Redis server decides. No pause and no
  *             clock takes a permit from its holder.
  * Assumes     The server keeps what it has confirmed, and each holder gives its permit back.
- * Breaks it   A holder that dies: its permit never comes back, and after as many deaths as there are permits nobody
+ * Breaks it   A holder that dies: its permit never comes back, and after as many deaths as there are permits no client
  *             gets one. A failover or a restart that forgets the set, and a cut-off old master.
  * Source      The simplest semaphore: a set of holders. One that is a number, or a list of tokens, loses permits alike.
  */
@@ -53,7 +53,7 @@
   "redis.call(\"ZADD\",KEYS[1],now+ARGV[2],ARGV[1]) if redis.call(\"PTTL\",KEYS[1])<tonumber(ARGV[2]) then "           \
   "redis.call(\"PEXPIRE\",KEYS[1],ARGV[2]) end return 1"
 
-/* All: 1 yes, 0 no. Whoever is a member is granted again. */
+/* All: 1 yes, 0 no. A member is granted again. */
 static const struct redis_script take = {
     .sha1 = "ceaab08564713b2dbd4a6525eb7760b6c726a826",
     .text = NOW DROP_OLD "if not " MINE " and redis.call(\"ZCARD\",KEYS[1])>=tonumber(ARGV[3]) then return 0 end " ADD,

@@ -6,16 +6,15 @@
  * Promises    What redis-token promises. A waiter asks again when the lock is released, and does not poll.
  * Assumes     What redis-token assumes; for the wake-up, that messages arrive.
  * Breaks it   What breaks redis-token. A message that does not arrive costs the rest of the lease: Redis keeps none for
- *             who is not connected just then, and without keyspace notifications (the default) a key that expires or is
- *             deleted by hand tells nobody. All who wait
- *             hear each message, and all but one ask in vain.
+ *             a client that is not connected just then, and without keyspace notifications (the default) a key that
+ *             expires or is deleted by hand sends none. All waiters hear each message, and all but one are refused.
  *
  * redis-token has the same wake-up as an option, and does not rely on it: there a waiter looks again after 200 ms,
  * whatever it has heard. Here it asks how long the key has to live, and sleeps that long. So the two differ in what a
  * lost message costs, and in what waiting does.
  *
- * Missed      Who subscribes after the release would sleep in vain. So the key is looked at once after the subscription
- *             has been confirmed, and its time to live is asked before each sleep.
+ * Missed      A client that subscribes after the release would sleep for nothing. So the key is looked at once after
+ *             the subscription has been confirmed, and its time to live is asked before each sleep.
  * Source      Redisson's RedissonLock (subscribe, try, sleep for the time to live), with a token in place of its hash.
  */
 #include "redis_key.h"

@@ -4,14 +4,14 @@
  *
  *   take     no key, or our field in it: the field plus one, the lease begins anew. Else the answer is how long the key
  *            has to live.
- *   release  our field minus one. More than 0: the lease begins anew. 0: the key is deleted, and whoever waits is told.
+ *   release  our field minus one. More than 0: the lease begins anew. 0: the key is deleted, and the waiters are told.
  *   extend   our field is there: the lease begins anew.
  *
  * The owner is a session, not a grant. The server knows nothing of single grants; the session remembers those that it
- * has. With the option `absolute` the client says which depth it wants (HSET) in place of HINCRBY. Whoever goes on with
- * an attempt whose take brought no answer sends the same again.
+ * has. With the option `absolute` the client says which depth it wants (HSET) in place of HINCRBY. A client that goes
+ * on with an attempt without an answer sends the same again.
  *
- * redis-reentrant - a hash of owner and count: whoever holds may take the lock again, and gives it back as often.
+ * redis-reentrant - a hash of owner and count: a holder may take the lock again, and gives it back as often.
  *
  * Promises    One owner per key as long as one and the same Redis server decides, its clock does not jump, and holders
  *             stop at valid_until. An owner that holds is granted the lock again at once; others get it after as many
@@ -43,14 +43,14 @@
  *
  * Promises    What redis-reentrant promises; and work may take longer than the lease, as long as the holder's process
  *             runs and reaches the server. A holder that dies is replaced when its last lease is over.
- * Assumes     What redis-reentrant assumes; and that whoever has the lock works. The watchdog knows that the process
- *             lives, and nothing of what its program does.
+ * Assumes     What redis-reentrant assumes; and that a client that has the lock works. The watchdog knows that the
+ *             process lives, and nothing of what its program does.
  * Breaks it   A program that hangs: a deadlock, an endless loop, a call that never returns. Its watchdog goes on, and
- *             others wait for ever. The option `renewed_for_ms` is the cure: after that time nobody renews, so the lock
- *             is free a lease later; what the program writes after that is again the question of every lease. A process
- *             that stands still (a stop, a long collection of garbage) takes its watchdog along, and loses the lock as
- *             any lease is lost. So does one that is cut off: a renewal without an answer tells nobody that the lock is
- *             lost. And all that breaks redis-reentrant, the lost reply first.
+ *             others wait for ever. The option `renewed_for_ms` is the cure: after that time the watchdog renews no
+ *             more, so the lock is free a lease later; what the program writes after that is again the question of
+ *             every lease. A process that stands still (a stop, a long collection of garbage) takes its watchdog along,
+ *             and loses the lock as any lease is lost. So does one that is cut off: a renewal without an answer does
+ *             not tell that the lock is lost. And all that breaks redis-reentrant, the lost reply first.
  *
  * Renewal     The table says that this lock is renewed (LB_TRAIT_RENEWED), and who runs it does so, between its other
  *             calls: a session belongs to one thread, so a renewal never overtakes the release, and none follows it.
@@ -190,8 +190,8 @@ static void draw_owner(struct lb_session *s) {
   memcpy(s->owner, random.token, sizeof s->owner);
 }
 
-/* Whoever let a lease of this key run out is somebody else from now on: what it still has of the key must not count as
- * part of what it is granted next. */
+/* A session that let a lease of this key run out is another owner from now on: what it still has of the key must not
+ * count as part of what it is granted next. */
 static void leave_what_ran_out(struct lb_session *s, const char *key) {
   lb_ns now = lb_now(s->key.redis.env);
   bool ran_out = false;
@@ -262,7 +262,7 @@ static int hash_wait(struct lb_session *s, const struct lb_lock *lock, struct lb
 
 /* ---- a grant we have, or may have -------------------------------------------------------------------------------- */
 
-/* What is left of the count says nothing to whoever did not count itself: it is not looked at. */
+/* What is left of the count says nothing to a client that did not count itself: it is not looked at. */
 static int hash_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   char ttl[REDIS_DECIMAL_MAX], depth[REDIS_DECIMAL_MAX];
   struct owner owner = owner_of(grant->token);

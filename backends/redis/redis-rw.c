@@ -5,8 +5,8 @@
  *   read     no key, or mode is read: add a field, and a key beside it that ends with this reader's lease. The hash
  *            lives as long as the longest of these leases
  *   write    no key: mode is write, one field, and the hash ends with the lease
- *   release  the own field goes. Readers are left: the hash ends with their longest lease. Else it is deleted, and
- *            whoever waits is told
+ *   release  the own field goes. Readers are left: the hash ends with their longest lease. Else it is deleted, and the
+ *            waiters are told
  *
  * Promises    Readers hold together, a writer holds alone, as long as one and the same Redis server decides, its clock
  *             does not jump, and holders stop at valid_until. A release or an extension never touches the hold of
@@ -27,13 +27,13 @@
 
 /* ---- scripts: KEYS[1], ARGV token, ttl in ms -------------------------------------------------------------------- */
 
-/* Of the same slot as the hash. */
+/* In the same slot as the hash. */
 #define LEASE_OF(token) "\"{\"..KEYS[1]..\"}:\".." token
 #define MODE_IS(word) "redis.call(\"HGET\",KEYS[1],\"mode\")" word
 #define LAST_FOR_TTL                                                                                                   \
   "if redis.call(\"PTTL\",KEYS[1])<tonumber(ARGV[2]) then redis.call(\"PEXPIRE\",KEYS[1],ARGV[2]) end "
 
-/* Both: 1 granted, 0 refused. Whoever has its field already is granted again. */
+/* Both: 1 granted, 0 refused. A client that has its field already is granted again. */
 static const struct redis_script take_shared = {
     .sha1 = "15ec53c2e5fb3467c5170c9efea5d0a8930e186c",
     .text = "if " MODE_IS("==\"write\"") " then return 0 end "

@@ -9,7 +9,7 @@
  *
  * Promises    One holder per key while every holder gets from SETNX to EXPIRE, and releases within its lease.
  * Assumes     As redis-del, and that no client dies, and no answer is lost, between the two commands.
- * Breaks it   A client that dies between SETNX and EXPIRE: its key has no end, so nobody is ever granted that lock
+ * Breaks it   A client that dies between SETNX and EXPIRE: its key has no end, so no client is ever granted that lock
  *             again, until an operator deletes the key. An answer of SETNX that is lost does the same: the client does
  *             not know that it holds, so it never comes to EXPIRE. The server does nothing wrong, and no restart helps
  *             where it keeps its data. As redis-del: a release after the end of the lease deletes the next holder's
@@ -19,8 +19,8 @@
  *             (redis/redis-py #554, #818) took it so, in two commands, but with a token as the value, and PEXPIRE: a
  *             source for the taking, not for a value of 1 and EXPIRE.
  *
- * The lock of the years before that, SETNX and DEL alone, is the option expire=no: whoever dies in it keeps it for
- * ever.
+ * The lock of the years before that, SETNX and DEL alone, is the option expire=no: a client that dies in it keeps it
+ * for ever.
  *
  * EXPIRE counts whole seconds: the key stays for the ttl, rounded up, and the client counts on the ttl. It looks at no
  * answer of EXPIRE. What can be known of a request whose reply never came, stands in redis_key.h.

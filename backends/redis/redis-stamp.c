@@ -10,9 +10,9 @@
  *                                        somebody holds it
  *     DEL key                            to release, if the own time has not passed
  *
- * Promises    One holder per key while the wall clocks of all clients agree, and nobody who lost the race with GETSET
- *             had worked out its time before the winner did. A dead holder's lock is taken over when its time has
- *             passed: no key needs an expiry, and no client can die between two commands that belong together.
+ * Promises    One holder per key while the wall clocks of all clients agree, and no loser of the race with GETSET had
+ *             worked out its time before the winner did. A dead holder's lock is taken over when its time has passed:
+ *             no key needs an expiry, and no client can die between two commands that belong together.
  * Assumes     Wall clocks that agree, to within what the lease is longer than the work. The server's clock does not
  *             matter.
  * Breaks it   A client whose clock runs ahead finds every lock expired, and steals it. One whose clock is behind leaves

@@ -7,12 +7,12 @@
  *             comes before the server's. A release or an extension never touches somebody else's lock.
  * Assumes     The server keeps what it has confirmed, and its clock and the client's run at nearly the same rate: they
  *             drift apart by at most 1 % of the ttl and 2 ms.
- * Breaks it   A holder that works on past its lease (a pause, with nobody checking); a failover, because replication is
+ * Breaks it   A holder that works on past its lease (a pause, without a check); a failover, because replication is
  *             asynchronous and the promoted replica may not know the key; a cut-off old master, which goes on granting;
  *             a restart that forgets the key (no persistence, RDB snapshots only, or with appendfsync everysec a
- *             machine that crashes, and a killed process while a sync is slow); a jump of the server's wall clock, by which Redis counts a TTL; eviction. Since
- *             Redis 7.0 a TTL reaches the replicas as an absolute time: one that is promoted counts by its own wall
- *             clock, so a difference between the two clocks is a jump, too.
+ *             machine that crashes, and a killed process while a sync is slow); a jump of the server's wall clock, by
+ *             which Redis counts a TTL; eviction. Since Redis 7.0 a TTL reaches the replicas as an absolute time: one
+ *             that is promoted counts by its own wall clock, so a difference between the two clocks is a jump, too.
  *
  * Numbers     With the option `fence` acquiring is a script that sets the key and counts the key's grants in another
  *             one, in one round trip. The counter expires a day after its latest number, so that it does not stay for
@@ -49,7 +49,7 @@ static int token_release(struct lb_session *s, const struct lb_lock *lock, struc
                               grant, deadline);
 }
 
-/* Whose reply never came has no number yet. */
+/* An attempt without a reply has no number yet. */
 static int token_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   if (!has(s, OPT_FENCE)) return redis_key_resolve(s, lock, grant, deadline);
   struct redis_session *redis = &redis_key(s)->redis;

@@ -11,7 +11,7 @@
  * Breaks it   Fewer than all: the one that confirmed may be unreachable, or have the worse replica-priority, so that
  *             one is promoted that did not. (At equal priority Sentinel takes the one that has received most.) A
  *             restart that forgets the key. What is taken back after a failed WAIT may be on some replica already: if
- *             that is promoted before the DEL reaches it, nobody gets the lock until the lease ends. WAIT is no
+ *             that is promoted before the DEL reaches it, no client gets the lock until the lease ends. WAIT is no
  *             consensus (redis.io says so): what a cut-off primary answers to GET is not asked of anybody else, so a
  *             guard that asks it hears that all is well. And all that breaks a lease in one Redis key and is no
  *             failover.

@@ -6,8 +6,8 @@
  *
  * Promises    One holder per key, as redis-token, without any script. EXEC does nothing if the key was changed, deleted
  *             or expired since WATCH, so a release or a renewal never touches somebody else's lock, wherever the client
- *             stands still. A client that dies between SETNX and EXPIRE blocks nobody for ever: the next one that is
- *             refused gives its key an end.
+ *             stands still. A client that dies between SETNX and EXPIRE does not block others for ever: the next one
+ *             that is refused gives its key an end.
  * Assumes     As redis-token; and that the watched key's expiry ends the transaction, which is so since Redis 6.0.9.
  *             That every client is of this kind: a lock that has no end on purpose gets one.
  * Breaks it   As redis-token. The repair itself is a check, then an act: between PTTL and EXPIRE the key may have got
@@ -89,7 +89,7 @@ static int change_end(struct lb_session *s, const struct lb_lock *lock, const st
 
 /* ---- acquire ------------------------------------------------------------------------------------------ */
 
-/* Who holds it has died before it could set an end, or is just about to. */
+/* The holder has died before it could set an end, or is just about to set it. */
 static void repair(struct lb_session *s, const struct lb_lock *lock, lb_ns deadline) {
   struct redis_request pttl = {.command = {.argv = {"PTTL", lock->key}}};
   int rc = redis_session_ask(redis_of(s), &pttl, deadline);

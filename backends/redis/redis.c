@@ -34,7 +34,7 @@ struct redis_conn {
   bool wrote;            /* some byte of what was queued last may have left */
   bool ended;            /* by the server */
   int lost;              /* 0 or -errno */
-  bool listens;          /* replies are messages, which nobody has asked for */
+  bool listens;          /* replies are messages, which no command has asked for */
   bool logging_in;       /* the reply to AUTH is still to come, before all others */
   char where[WHERE_MAX]; /* "127.0.0.1:6379", for messages */
 };
@@ -217,7 +217,7 @@ static int parse_reply(struct redis_conn *conn, redisReply **ret) {
   return 0;
 }
 
-/* The reply to the login is nobody's answer. One that refuses it ends the connection. */
+/* The reply to the login answers no command. One that refuses it ends the connection. */
 static int take_login(struct redis_conn *conn) {
   redisReply *reply = NULL;
   int rc = parse_reply(conn, &reply);

@@ -48,7 +48,7 @@ int redis_push(struct redis_conn *conn);
 /* The next reply that has arrived, in order, or *ret = NULL when there is none yet. 0, or -errno: the connection is
  * lost. Only a call with read_socket reads; call it so once after poll said POLLIN, then without until *ret is NULL. */
 int redis_next(struct redis_conn *conn, bool read_socket, redisReply **ret);
-/* From now on it is for messages that nobody asked for: redis_next() gives out whatever comes. */
+/* From now on it is for messages that no command asked for: redis_next() gives out whatever comes. */
 void redis_listen(struct redis_conn *conn);
 /* What to poll for. */
 int redis_fd(const struct redis_conn *conn);

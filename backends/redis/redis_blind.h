@@ -2,9 +2,9 @@
  *
  * redis_blind.h - locks without an owner.
  *
- * A lock that is one key with an expiry, and nothing in it says whose (LB_TRAIT_NO_OWNER): whoever asks learns that
- * somebody holds it, whoever deletes it deletes anybody's. What the locks of the time before compare-and-delete share,
- * They differ in how they set the key.
+ * A lock that is one key with an expiry, and nothing in it says whose (LB_TRAIT_NO_OWNER): a client that asks learns
+ * that some client holds it, and a delete removes any client's. What the locks of the time before compare-and-delete
+ * share, They differ in how they set the key.
  *
  * The only thing that a session knows of its hold is what it remembers: a grant with a valid_until was granted. Its
  * token is a name of the attempt that never leaves the session.

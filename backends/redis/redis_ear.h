@@ -3,10 +3,10 @@
  * redis_ear.h - hearing of a release.
  *
  * A connection of its own that is subscribed to a channel with the name of the key. Who releases publishes there, in
- * the script that deletes the key. Redis keeps no message for who is not subscribed when it is published, and a key
- * that expires is told to nobody (keyspace notifications are off, as is shipped). So who has just subscribed looks at the key once, and nobody waits for a message for
- * longer than REDIS_EAR_MS, or than the key has to live, as is shipped. All who wait hear each message, and all but one
- * of them ask in vain: the price of this way of waking.
+ * the script that deletes the key. Redis keeps no message for a client that is not subscribed when it is published, and
+ * does not tell of a key that expires (keyspace notifications are off, as is shipped). So a client that has just
+ * subscribed looks at the key once, and waits for a message no longer than REDIS_EAR_MS, or than the key has to live,
+ * as is shipped. All waiters hear each message, and all but one of them are refused: the price of this way of waking.
  *
  * Source: redis.io, "Pub/Sub"; Redisson's RedissonLock waits like this.
  */

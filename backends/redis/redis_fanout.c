@@ -11,8 +11,7 @@
 #include <string.h>
 
 #define REOPEN_MS 20 /* after a refused connect */
-#define NAME_MS                                                                                                        \
-  100 /* for the address of a server that is given by name; nobody waits for one that is given by address */
+#define NAME_MS 100  /* for the address of a server that is given by name; one that is given by address needs no wait */
 /* After that long without an answer a new connection is made, which a healed network lets through at once; the old
  * one may wait for its next retransmission for seconds. */
 #define SILENT_MS 1000
@@ -49,8 +48,8 @@ static void drop(struct redis_fanout *fanout, struct redis_node *node) {
   close_node(node);
 }
 
-/* True when we have been waiting for it for long, in vain. What came since the last round may just not have been
- * read. */
+/* True when we have been waiting for it for long without an answer. What came since the last round may just not have
+ * been read. */
 static bool is_silent(struct redis_node *node, lb_ns now) {
   if (!node->conn || now <= node->heard_at + SILENT_MS * LB_NS_PER_MS) return false;
   size_t owed = redis_owed(node->conn);

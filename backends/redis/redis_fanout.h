@@ -42,7 +42,7 @@ struct redis_node {
   bool reopened;   /* that was given up for a new one */
   bool resent;     /* the command that is asked now is the one for who may have executed it already */
   uint64_t losses; /* connections to it that were given up */
-  /* Of redis_fanout_confirm(): whether it said yes in that round, and its losses then. */
+  /* For redis_fanout_confirm(): whether it said yes in that round, and its losses then. */
   bool confirmed;
   uint64_t losses_confirmed;
   char trouble[160]; /* why its connection failed; empty since it answered */
@@ -92,7 +92,7 @@ const char *redis_fanout_trouble(struct redis_fanout *fanout);
  * yes that arrives later does not count, so after a round that ended with the quorum these are hardly more than that.
  * LB_OK. */
 int redis_fanout_confirm(struct redis_fanout *fanout, const struct lb_grant *grant);
-/* Who that was: 1 << i is the endpoint i of the target. */
+/* The servers that said so: 1 << i is the endpoint i of the target. */
 uint64_t redis_fanout_confirmed(const struct redis_fanout *fanout);
 /* The hook doubt: LB_UNKNOWN, unless a quorum of the connections to these has worked without a break since. */
 int redis_fanout_doubt(struct redis_fanout *fanout, const struct lb_grant *grant);

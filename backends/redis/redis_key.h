@@ -55,8 +55,8 @@ bool redis_key_begin(struct lb_session *s, struct lb_grant *grant);
  * confirmed; and nothing stays in *grant of an attempt that is over. */
 int redis_key_tried(struct lb_session *s, struct lb_grant *grant, bool repeated, int rc);
 
-/* EXPIRE, for locks that set the key without an end: whosever key it is, and nobody looks at the answer. It counts
- * whole seconds: the ttl, rounded up. 0; LB_UNKNOWN, -errno: the key has no end perhaps. */
+/* EXPIRE, for locks that set the key without an end: also if it is another client's key; the answer is not looked at.
+ * It counts whole seconds: the ttl, rounded up. 0; LB_UNKNOWN, -errno: the key has no end perhaps. */
 int redis_key_set_end(struct lb_session *s, const struct lb_lock *lock, lb_ns deadline);
 
 /* ---- a key whose value is the token of the grant ------------------------------------------------------ */

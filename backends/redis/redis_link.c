@@ -142,8 +142,8 @@ static int connect_master(struct redis_link *link, lb_ns deadline, lb_ns step, s
  *   MOVED        names the owner of the slot, from now on
  *   ASK          names the server that the slot is being moved to, for this one request, with ASKING in front of it:
  *                keys that have not been moved yet are still asked for at the old one
- *   CLUSTERDOWN  nobody decides now, as far as that server knows. A master cut off from the others says so for as long
- *                as it is, so the others are asked before the next request
+ *   CLUSTERDOWN  no server decides now, as far as that server knows. A master cut off from the others says so for as
+ *                long as it is, so the others are asked before the next request
  *
  * All three are definite: the request was not executed.
  *

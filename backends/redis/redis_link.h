@@ -25,7 +25,7 @@ struct redis_link {
   size_t sentinel_count;
   const struct lb_endpoint
       *reached; /* where the latest connection leads to; NULL = a server that the target does not list */
-  /* Of a cluster. */
+  /* In a cluster. */
   struct redis_range
       range[REDIS_RANGES_MAX]; /* who has which slots, as far as somebody said; of several that fit the first counts */
   size_t range_count;
@@ -48,12 +48,12 @@ static inline bool redis_link_moves(const struct redis_link *link) {
 /* Asks the server itself. 0; -EROFS: it is no master; -errno. */
 int redis_link_check_master(struct redis_conn *conn, lb_ns deadline);
 
-/* Of a cluster. */
+/* ---- in a cluster --------------------------------------------------------------------------------------- */
 
 /* The slot of a key: of what stands in its first braces, if anything does. */
 unsigned redis_link_slot(const char *key);
 /* Where a request about the key is to be sent now. Asks the servers in turn, if that is not known or stale. NULL with
- * the reason in env->err: nobody says. */
+ * the reason in env->err: no server says. */
 const struct lb_endpoint *redis_link_owner(struct redis_link *link, const char *key, lb_ns deadline);
 /* Heeds what an error reply says of who decides. True: it names another server, which is to be asked at once. */
 bool redis_link_heed(struct redis_link *link, const redisReply *reply);

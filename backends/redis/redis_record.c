@@ -100,7 +100,7 @@ static int remove_all(struct redis_conn *conn, const char *before, const char *p
   return rc;
 }
 
-/* Libraries put words of their own before the prefix of a run, which nobody else has. A pattern of many prefixes may
+/* Libraries put words of their own before the prefix of a run, which no other run has. A pattern of many prefixes may
  * fit more than those, so there a key has to begin with it. */
 static int remove_run(struct redis_conn *conn, const char *prefix, bool is_cluster, lb_ns deadline) {
   const size_t at_once = is_cluster ? 1 : 1000;

@@ -10,7 +10,7 @@ const struct redis_script redis_script_delete_if_mine = {
     .text = "if redis.call(\"GET\",KEYS[1])==ARGV[1] then return redis.call(\"DEL\",KEYS[1]) end return 0",
 };
 
-/* Nobody hears of it before the script is done, and its changes are on disk where they are to be. */
+/* No waiter hears of it before the script is done, and its changes are on disk where they are to be. */
 const struct redis_script redis_script_delete_and_tell = {
     .sha1 = "9c79ba8a68ecf0cd691e90b59fde8a9290d64f5f",
     .text = "if redis.call(\"GET\",KEYS[1])==ARGV[1] then redis.call(\"PUBLISH\",KEYS[1],\"\") "
@@ -26,7 +26,7 @@ const struct redis_script redis_script_expire_if_mine = {
 /* The number is drawn before the key is set: an INCR that fails (a counter that is no number, no memory) then leaves no
  * lock behind. Scripts run one at a time, so numbers follow the order of grants. An attempt that has the key already,
  * because its reply was lost, gets another number: it is larger than all earlier holders', and smaller than all later
- * ones', since nobody can be granted before the key is gone. The counter ends a day after the latest number, or it
+ * ones', since no client can be granted before the key is gone. The counter ends a day after the latest number, or it
  * would stay for ever where no teardown came by; a hold may not last longer than that. */
 const struct redis_script redis_script_set_numbered = {
     .sha1 = "4a2fca087128d34593791597fe5acc9cd86b3aca",

@@ -46,7 +46,7 @@ static void park_conn(struct redis_session *s) {
   s->conn = NULL;
 }
 
-/* Of a cluster: the connection becomes the one to the server that has the key's slot, if there is one. Where nobody
+/* In a cluster the connection becomes the one to the server that has the key's slot, if there is one. Where no server
  * says who has it, it stays what it is. */
 static void turn_to(struct redis_session *s, const char *key, lb_ns deadline) {
   const struct lb_endpoint *to = redis_link_owner(&s->link, key, deadline);

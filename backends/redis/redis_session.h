@@ -15,7 +15,7 @@
  *
  * In a cluster the key of a request says which server decides (redis_link). The connection is the one to that server;
  * those to others are kept for later, unless they are silent. A request that is sent on (MOVED, ASK) was not executed,
- * and goes on at once; what is refused because nobody decides (CLUSTERDOWN) is refused to the caller.
+ * and goes on at once; what is refused because no server decides (CLUSTERDOWN) is refused to the caller.
  *
  * Source: the order of a connection's commands is Redis's own promise (redis.io, "Pipelining"); the rest follows.
  */
@@ -69,7 +69,7 @@ int redis_session_teardown(struct redis_session *session, lb_ns deadline);
 /* For the hook server: index of the endpoint that the connection leads to, -ENOENT = there is none now, or it leads
  * elsewhere. */
 int redis_session_server(const struct redis_session *session);
-/* Gives the connection up, as nobody wants what it knows any more (a transaction that was begun). */
+/* Gives the connection up, as what it knows is not wanted any more (a transaction that was begun). */
 void redis_session_hang_up(struct redis_session *session);
 /* Closes the connection. A zeroed session is fine. */
 void redis_session_close(struct redis_session *session);

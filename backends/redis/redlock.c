@@ -12,10 +12,10 @@
  * Breaks it   Restarting a server too early: it votes for a second holder. A wall clock set forward. One server is
  *             enough for either if the lock stands on a bare majority; with the lock on all N it takes a majority. A
  *             wall clock set back, on so many servers that no majority is left without them: they keep the key of a
- *             dead holder for that much longer, and nobody is granted. A holder that works on past its lease: the
+ *             dead holder for that much longer, and no client is granted. A holder that works on past its lease: the
  *             algorithm has no fencing token to stop it at the resource. Its tokens are unique and in no order; a
- *             resource that compares them (check-and-set, as the answer of 2016 proposes) can keep an update from
- *             being lost, not tell who came later.
+ *             resource that compares them (check-and-set, as the answer of 2016 proposes) can keep an update from being
+ *             lost, not tell who came later.
  * Source      redis.io, "Distributed Locks with Redis" (the Redlock algorithm); M. Kleppmann, "How to do distributed
  *             locking" (2016), and S. Sanfilippo's answer, "Is Redlock safe?".
  *

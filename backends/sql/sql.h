@@ -76,7 +76,8 @@ struct sql_server {
   /* Asks who the server is: pid, born and pooled. 0; -EROFS: it follows another one; -errno. */
   int (*greet)(struct sql_primary *primary, lb_ns deadline);
   void (*close)(void *conn);
-  /* Of use after the latest call; the same, after what has come since was looked at. Neither asks nor waits. */
+  /* Whether it is of use after the latest call; the same, after what has come since was looked at. Neither asks nor
+   * waits. */
   bool (*usable)(const void *conn);
   bool (*still_open)(void *conn);
   /* One statement on primary->conn. 0: it was answered. LB_UNKNOWN: sent, and no answer came; the connection is of no
@@ -136,8 +137,8 @@ void sql_primary_drop(struct sql_primary *primary);
 int sql_schema_make(struct sql_primary *primary, const char *const create[], lb_ns deadline);
 /* The hook teardown: without the schema and all that is in it. LB_OK, LB_TIMEOUT, LB_UNKNOWN, -errno. */
 int sql_schema_drop(struct sql_primary *primary, lb_ns deadline);
-/* Ends all other connections of the run to the primary, whoever made them, and what their server processes hold; comes
- * back when these have ended. LB_OK, LB_TIMEOUT, -errno. */
+/* Ends all other connections of the run to the primary, also those of other programs, and what their server processes
+ * hold; comes back when these have ended. LB_OK, LB_TIMEOUT, -errno. */
 int sql_end_others(struct sql_primary *primary, lb_ns deadline);
 /* The hooks inspect and break_lock: whether `held` with `params` says yes at target->endpoints[endpoint], asked over a
  * connection of its own. 1; 0, also where there is no such table; -errno. */

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the connections: only what the client itself knows, nobody is asked --------------------------------------- */
+/* ---- the connections: only what the client itself knows, without a question
+ * --------------------------------------- */
 
 /* All lines are made like `like`, and none is connected. */
 static void lines_open(struct sql_lines *lines, const struct sql_primary *like, bool one_each) {
@@ -144,8 +145,8 @@ static bool is_left_behind(struct lb_session *s, const struct sql_attempt *attem
   return !lines_lead_to(&s->lines, &attempt->origin);
 }
 
-/* Until the server process that got a statement of the attempt has ended: 0. LB_UNKNOWN: it lives, or nobody can tell.
- * -errno. */
+/* Until the server process that got a statement of the attempt has ended: 0. LB_UNKNOWN: it lives, or that cannot be
+ * told. -errno. */
 static int settle(struct lb_session *s, const struct sql_attempt *attempt, lb_ns deadline) {
   int error;
   struct sql_line *line = lines_free(&s->lines, &error);
@@ -161,7 +162,7 @@ static int settle(struct lb_session *s, const struct sql_attempt *attempt, lb_ns
 
 /* ---- acquire ---------------------------------------------------------------------------------------------- */
 
-/* Of a transaction that was begun in vain. If it cannot be ended it goes with its connection. */
+/* Ends a transaction that took nothing. If it cannot be ended it goes with its connection. */
 static void end_transaction(struct sql_line *line, lb_ns deadline) {
   static const struct sql_stmt rollback = {"ROLLBACK", 0};
   struct answer answer;
@@ -272,7 +273,7 @@ int sql_hold_try(struct lb_session *s, const struct lb_lock *lock, struct lb_gra
 
 /* ---- a grant we have, or may have ------------------------------------------------------------------------- */
 
-/* Of an attempt that this session does not hold for: nothing of it is left, or nothing will be. */
+/* For an attempt that this session does not hold for: nothing of it is left, or nothing will be. */
 static int outlive(struct lb_session *s, const struct sql_attempt *attempt, lb_ns deadline) {
   return is_left_behind(s, attempt) ? settle(s, attempt, deadline) : 0;
 }

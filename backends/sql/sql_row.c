@@ -120,8 +120,9 @@ static int granted(struct lb_session *s, const struct sql_attempt *attempt, stru
   return LB_OK;
 }
 
-/* That another transaction is deciding about the row says of nobody that it holds, and may go on for ever: its client
- * may be this one, whose earlier request was given up and waits for a standby. So it is no answer, and no BUSY. */
+/* Another transaction that is deciding about the row does not mean that a client holds, and may go on for ever: its
+ * client may be this one, whose earlier request was given up and waits for a standby. So it is no answer, and no
+ * BUSY. */
 static int undecided(struct lb_session *s) {
   return lb_fail(s->primary.env, -EAGAIN,
                  "%s: another transaction has changed this row and not ended yet; nobody is known to hold it",

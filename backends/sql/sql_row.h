@@ -17,8 +17,8 @@
  * the primary's alone.
  *
  * A try may wait for a transaction that has changed this row and not committed yet; lock_timeout bounds that. It fails
- * with -EAGAIN then: that nobody has decided yet says of nobody that it holds. That transaction may be an earlier
- * attempt of the same client, which was given up and waits for a standby.
+ * with -EAGAIN then: as long as no transaction has decided, no client is said to hold. That transaction may be an
+ * earlier attempt of the same client, which was given up and waits for a standby.
  */
 #ifndef LB_SQL_ROW_H
 #define LB_SQL_ROW_H
@@ -38,7 +38,7 @@ struct sql_row_sql {
   struct sql_stmt free;      /* yes: it was $2's and is free now */
   struct sql_stmt extend;    /* yes: it was $2's and is so for $4 from now on; NULL sql = there is no lease */
   struct sql_stmt held;      /* yes: it is somebody's */
-  struct sql_stmt remove;    /* yes: it was somebody's, and nobody's any more */
+  struct sql_stmt remove;    /* yes: a client had it, and none has it any more */
   const char *const *create; /* tables and the like, harmless to repeat; NULL at the end */
   /* Points, beside "before-confirm" (the write `again` has not left), which all have. */
   const char *before_take, *after_take, *before_free; /* after_take: the answer has been read, and it was yes */

@@ -2,7 +2,7 @@
  *
  * floor-zk - what the two writes of a queue in ZooKeeper cost alone: no lock, but the floor under zk-sequential's speed.
  *
- * Promises    Nothing: each client has a folder of its own, whatever it is asked for, so nobody is ever refused.
+ * Promises    Nothing: each client has a folder of its own, whatever it is asked for, so no client is ever refused.
  * Breaks it   Any second client. It is measured only where no two clients meet (scenario spread).
  * Source      A loop over libzookeeper_mt: create an ephemeral sequential node, then delete it.
  *

@@ -25,9 +25,9 @@
  * ends. Assumes: a node that has my name is mine, and will stay.
  * Breaks: it is not, and will not.
  *  - A client that dies and is started again within the session timeout finds its former node and believes that it
- *    holds, or keeps its place. But the node belongs to the session of its former life, which nobody keeps up. The
- *    servers end that session and delete the node, the next in the queue is granted the lock, and nobody tells the
- *    first: its own session is in good health. (CURATOR-498, CURATOR-45 and CURATOR-604 are that mistake; ZooKeeper's
+ *    holds, or keeps its place. But the node belongs to the session of its former life, which no client keeps up. The
+ *    servers end that session and delete the node, the next in the queue is granted the lock, and the first is not
+ *    told: its own session is in good health. (CURATOR-498, CURATOR-45 and CURATOR-604 are that mistake; ZooKeeper's
  *    own zoo_lock.c has it for two locks on one handle.)
  *  - Disconnects are ignored. A holder that was cut off for longer than its session timeout goes on working (no hook
  *    doubt), and for all that it knows its hold never ends (`valid_until` is LB_NEVER).
@@ -50,19 +50,19 @@
  *             node before its own
  *   release:  delete one's own node, be it a hold or a place in the queue
  *
- * Promises: exclusion in order of arrival, for as long as nobody but its client deletes a node. No session, no lease
- * and no clock can take it away. A release wakes one client. A fencing token (czxid) that grows over the whole
- * ensemble. Assumes: every client that has a node in the queue lives until it has deleted it.
- * Breaks: a client that dies, while it holds or while it waits. A queue is only as alive as each of its members: the
- * node of a dead waiter comes first some day, and then nobody holds and nobody is granted, for ever. That is why the
- * recipe's nodes are ephemeral. A client that ends its session without a release leaves its nodes behind as well, and a
- * restart of the servers brings them back.
+ * Promises: exclusion in order of arrival, for as long as only its own client deletes a node. No session, no lease and
+ * no clock can take it away. A release wakes one client. A fencing token (czxid) that grows over the whole ensemble.
+ * Assumes: every client that has a node in the queue lives until it has deleted it. Breaks: a client that dies, while
+ * it holds or while it waits. A queue is only as alive as each of its members: the node of a dead waiter comes first
+ * some day, and then no client holds and no client is granted, for ever. That is why the recipe's nodes are ephemeral.
+ * A client that ends its session without a release leaves its nodes behind as well, and a restart of the servers brings
+ * them back.
  *
  * Details that matter
  *  - The node is its attempt's, not its session's: a client whose session has expired still has its place, and finds it
  *    by the GUID.
- *  - A list may be as old as it likes: nodes before the own one only go, and the own one stays. So nobody has to know
- *    whether a session lives, as zk-sequential must; the published steps are enough.
+ *  - A list may be as old as it likes: nodes before the own one only go, and the own one stays. So a client need not
+ *    know whether a session lives, as zk-sequential must; the published steps are enough.
  *  - What the library says of the connection says nothing of the lock (no hook doubt).
  *
  * Source: "Locks" in ZooKeeper Recipes and Solutions (zookeeper.apache.org/doc/r3.8.0/recipes.html), without its flag

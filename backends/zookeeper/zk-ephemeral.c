@@ -10,9 +10,9 @@
  * Details that matter
  *  - In the node stands the GUID of its attempt. It tells one's own node from that of the next holder, which has the
  *    same path: after a create that was not answered, and before each release, because a deletion compares only the
- *    version of the data, which is 0 in every new node. Between that read and the deletion nobody else can have taken
- *    the place: a node goes by its own client's deletion or with its session, and requests of an ended session are
- *    refused. Requests of one session keep their order.
+ *    version of the data, which is 0 in every new node. Between that read and the deletion no other client can have
+ *    taken the place: a node goes by its own client's deletion or with its session, and requests of an ended session
+ *    are refused. Requests of one session keep their order.
  *  - A deletion that was not answered is not repeated behind the caller's back: by its path it might hit the next
  *    holder's node. So who gets LB_UNKNOWN has to call release() again, and stands in the way of everybody until then.
  *  - The create was committed, so the session lived then; for how long it does, zk_life.h tells. Writes for that go to
@@ -49,13 +49,13 @@
  *   acquire:  create /<prefix>/<key>; made = held, "exists" = watch it, and create again when it has gone
  *   release:  delete it, if it is one's own
  *
- * Promises: exclusion for as long as nobody but its holder deletes the node. No session, no lease and no clock can take
- * it away: a holder that was paused or cut off for any time still holds. A fencing token (czxid) comes with the reply.
- * Assumes: every client that was granted the lock lives until it has deleted the node.
- * Breaks: a client that dies while it holds. Its node blocks the lock for ever: it is in the log and in the snapshots
- * of a majority, so a restart of the servers brings it back. Somebody has to delete it by hand, and nothing in it tells
- * whether its owner is dead or slow. A create whose answer was lost leaves such a node as well, if its client does not
- * come back to ask. And all who wait watch one node: the herd of zk-ephemeral.
+ * Promises: exclusion for as long as only its holder deletes the node. No session, no lease and no clock can take it
+ * away: a holder that was paused or cut off for any time still holds. A fencing token (czxid) comes with the reply.
+ * Assumes: every client that was granted the lock lives until it has deleted the node. Breaks: a client that dies while
+ * it holds. Its node blocks the lock for ever: it is in the log and in the snapshots of a majority, so a restart of the
+ * servers brings it back. Somebody has to delete it by hand, and nothing in it tells whether its owner is dead or slow.
+ * A create whose answer was lost leaves such a node as well, if its client does not come back to ask. And all who wait
+ * watch one node: the herd of zk-ephemeral.
  *
  * Details that matter
  *  - The node is its attempt's, not its session's: the GUID in it is looked for in whatever session the client has by

@@ -2,8 +2,8 @@
  *
  * zk-sequential - ZooKeeper's queue of ephemeral sequential nodes.
  *
- * An attempt creates /<prefix>/<key>/<guid>-lock-<number>; the servers number the nodes in one order for everybody.
- * Whoever has the lowest number holds the lock. Everybody else watches the node just before its own and nothing more,
+ * An attempt creates /<prefix>/<key>/<guid>-lock-<number>; the servers number the nodes in one order for everybody. The
+ * client with the lowest number holds the lock. Everybody else watches the node just before its own and nothing more,
  * so a release wakes one client. Nodes are ephemeral: they die with the session of their client.
  *
  * Promises: exclusion as far as the session lives, in order of arrival; a fencing token (czxid, the transaction that
@@ -43,10 +43,9 @@
  * zk-rw - zk-sequential with readers, whose nodes have another name.
  *
  * Promises: what zk-sequential promises, of writers; readers hold together. A reader waits for the last writer before
- * it, a writer for whatever stands before it. So neither starves: the order of arrival counts.
- * Breaks: with what breaks zk-sequential. A node that goes says nothing of those before it, so nobody passes the lock on:
- * a hand-off is one read more, of the list.
- * Source: "Shared Locks" in ZooKeeper Recipes and Solutions.
+ * it, a writer for whatever stands before it. So neither starves: the order of arrival counts. Breaks: with what breaks
+ * zk-sequential. A node that goes says nothing of those before it, so no holder passes the lock on: a hand-off is one
+ * read more, of the list. Source: "Shared Locks" in ZooKeeper Recipes and Solutions.
  */
 #include "zk_queue.h"
 

@@ -2,6 +2,13 @@
  *
  * First a link: one handle of libzookeeper_mt, and what its threads leave for the session's thread. Then the session:
  * one link after the other, requests, waiting, and the deletions that must not be forgotten.
+ *
+ * The library's threads and ours share what stands in struct zk_link under its mutex, held
+ * for a few instructions only; after a change that somebody may wait for, the eventfd is written.
+ *
+ * Who frees what: a call belongs to the link's list. It is freed when it is both answered and dropped, or with its
+ * link, after zookeeper_close has joined the library's threads (closing may swallow completions, so waiting for each
+ * would leak).
  */
 #include "zk.h"
 
@@ -55,13 +62,6 @@ struct zk_link_wish {
 /* It has gone. Any thread. */
 static void zk_link_spare(struct zk_link *link, const char *prefix);
 
-/* What runs between the library's threads and ours. Everything shared stands in struct zk_link under its mutex, held
- * for a few instructions only; after a change that somebody may wait for, the eventfd is written.
- *
- * Who frees what: a call belongs to the link's list. It is freed when it is both answered and dropped, or with its
- * link, after zookeeper_close has joined the library's threads (closing may swallow completions, so waiting for each
- * would leak). */
-
 /* ---- calls --------------------------------------------------------------------------------------------- */
 
 static void call_free(struct zk_call *call) {
@@ -93,7 +93,7 @@ static struct zk_call *zk_call_new(struct zk_link *link) {
   return call;
 }
 
-/* The answer has been copied into the call; nobody else has looked at it yet. */
+/* The answer has been copied into the call; no thread has looked at it yet. */
 static void call_finish(struct zk_call *call, int rc) {
   struct zk_link *link = call->link;
   pthread_mutex_lock(&link->lock);
@@ -171,8 +171,8 @@ static void zk_on_data(int rc, const char *value, int length, const struct Stat 
   zk_on_stat(rc, stat, data);
 }
 
-/* A watch is known by a number, not by a pointer: it may fire long after whoever set it has gone. Session events
- * reach every watcher without using it up, and say nothing about the node. */
+/* A watch is known by a number, not by a pointer: it may fire long after the session that set it has gone. Session
+ * events reach every watcher without using it up, and say nothing about the node. */
 static void zk_on_node(zhandle_t *handle, int type, int state, const char *path, void *name) {
   (void)state, (void)path;
   struct zk_link *link = (struct zk_link *)(uintptr_t)zoo_get_context(handle);
@@ -323,8 +323,8 @@ static void zk_link_close(struct lb_env *env, struct zk_link *link, lb_ns patien
  * thread sends the deletion again whenever the session is connected again, as Curator's guaranteed delete does. It is
  * sent and not waited for. zk_connect() tries what is left once more, before anything new is asked.
  *
- * A deletion is forgotten when a server has said that the node has gone, whoever had asked, and with its session at the
- * latest. Until then its node may stand in the queue, even as the first: zk_is_doomed() says so.
+ * A deletion is forgotten when a server has said that the node has gone, whichever request that was, and with its
+ * session at the latest. Until then its node may stand in the queue, even as the first: zk_is_doomed() says so.
  *
  * A node whose create was not answered is known by the begin of its name only, so it is looked for first, after a
  * sync. */
@@ -392,9 +392,9 @@ static void send_one(struct zk_link *link, const char *prefix) {
   else send_delete(link, prefix, prefix);
 }
 
-/* Of a copy of the list, because both threads take entries out of it. The library's thread may come here before
- * link->handle is set, but the list is empty until the session's thread has the link. */
-/* Sends all of these deletions, and waits for none. Any thread. */
+/* Sends all of these deletions, and waits for none. Any thread. It works on a copy of the list, because both threads
+ * take entries out of it. The library's thread may come here before link->handle is set, but the list is empty until
+ * the session's thread has the link. */
 static void zk_link_delete_doomed(struct zk_link *link) {
   pthread_mutex_lock(&link->lock);
   size_t count = link->doomed_count;

@@ -51,7 +51,7 @@ void zk_close(struct zk_session *session);
 /* Waits until the session is usable; after an expiry that is a new one with another zk_id(). Then tries again, once,
  * the deletions that zk_doom() has asked for. No zk_call may be held. 0, LB_TIMEOUT, or -errno. */
 int zk_connect(struct zk_session *session, lb_ns deadline);
-/* Index of the endpoint that it is connected to; -ENOENT = to none now. Asks nobody. */
+/* Index of the endpoint that it is connected to; -ENOENT = to none now. Sends nothing. */
 int zk_server(struct zk_session *session);
 /* Identity of the current session (ephemeralOwner of its nodes), 0 before the first connection. */
 int64_t zk_id(struct zk_session *session);
@@ -60,7 +60,7 @@ bool zk_expired(struct zk_session *session);
 /* When the current session was asked for: not later than its first request left. 0: there is none. */
 lb_ns zk_begun(struct zk_session *session);
 /* How often the current session has lost its connection: the library said Disconnected, which is Curator's and kazoo's
- * SUSPENDED. Asks nobody. *ret_connected: whether there is one now. */
+ * SUSPENDED. Sends nothing. *ret_connected: whether there is one now. */
 uint64_t zk_losses(struct zk_session *session, bool *ret_connected);
 /* Session timeout as the server granted it, in ns. */
 lb_ns zk_timeout_ns(struct zk_session *session);
@@ -92,7 +92,7 @@ int zk_run(struct zk_session *session, struct zk_call *call, lb_ns deadline);
 int zk_wait_event(struct zk_session *session, lb_ns deadline);
 
 /* Whether the watch that was set last was on this node, and has told that it was written to. False if the connection
- * was lost since the watch was set: what is told then was made up of two states, before and after. Asks nobody. */
+ * was lost since the watch was set: what is told then was made up of two states, before and after. Sends nothing. */
 bool zk_was_written(struct zk_session *session, const char *path);
 
 /* Awaits the answer to one of the two, and drops it. LB_OK: the node is watched, zk_wait_event() will tell. LB_BUSY:
@@ -123,7 +123,7 @@ int zk_find(struct zk_session *session, const char *prefix, lb_ns deadline, char
  * thread now and after each reconnect, and once more by each zk_connect(), which may return before it was answered.
  * Forgotten when a server said that the node has gone, and when the session ends, because the node ends with it. */
 void zk_doom(struct zk_session *session, const char *prefix);
-/* Whether that is still to be done: the node may be there, and must not be believed in. Asks nobody. */
+/* Whether that is still to be done: the node may be there, and must not be believed in. Sends nothing. */
 bool zk_is_doomed(struct zk_session *session, const char *prefix);
 
 #endif

@@ -82,10 +82,10 @@ struct zk_mark { /* of one write */
 void zk_alive_meet(struct zk_alive *alive, int64_t session, lb_ns begun, lb_ns timeout);
 /* Just before a write of the session leaves. */
 struct zk_mark zk_alive_mark(const struct zk_alive *alive, lb_ns now);
-/* That write was committed: its answer has been read, at the latest now. Nothing for a session that is not spoken of
- * any more. */
+/* The write of this mark was committed: its answer has been read, at the latest now. Nothing for a session that is not
+ * spoken of any more. */
 void zk_alive_answered(struct zk_alive *alive, struct zk_mark mark, lb_ns now);
-/* Nobody waits for that write any longer, at `now`. */
+/* The write of this mark was given up at `now`. */
 void zk_alive_given_up(struct zk_alive *alive, struct zk_mark mark, lb_ns now);
 /* When the next write should leave, for there to be half of the span left at any time. */
 lb_ns zk_alive_renew_at(const struct zk_alive *alive);

@@ -12,7 +12,7 @@
 #include "zk.h"
 #include "zk_alive.h"
 
-/* ---- the writes, to a node that nobody watches ---------------------------------------------------------------- */
+/* ---- the writes, to a node that no client watches ---------------------------------------------------------------- */
 
 struct zk_life { /* one client's side; zeroed but for the first two */
   struct lb_env *env;

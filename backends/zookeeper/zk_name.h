@@ -25,7 +25,8 @@ void zk_name_guid(struct lb_env *env, struct zk_session *zk, char ret_guid[ZK_GU
 bool zk_name_is_alive(struct zk_session *zk, const char *guid);
 
 /* Where the node `own` (its last part) stands in an answered list. False: it is not there. *ret_ahead: the one just
- * before it that it has to wait for, NULL = none. Nobody who reads waits for others who do. Valid as long as the list. */
+ * before it that it has to wait for, NULL = none. A reader does not wait for other readers. Valid as long as the
+ * list. */
 bool zk_name_place(const struct zk_call *children, const char *own, const char **ret_ahead);
 
 #endif

@@ -272,7 +272,7 @@ int zk_queue_leave(struct zk_queue *q, struct lb_grant *grant, bool pass_on, lb_
  *    one that the ensemble was in, some time ago.
  *  - Numbers only grow: a folder gives each once, and cannot be removed and made anew while a node stands in it.
  *    Deletions are permanent. So whose node was the first in any state, however old, is the first in every later one in
- *    which the node still exists. And the node exists as long as the session lives, for nobody else deletes it.
+ *    which the node still exists. And the node exists as long as the session lives, for no other client deletes it.
  *  - So a list is believed, whatever its age, while it is known that the session lives; and that is known from the
  *    client's own answered writes and its own clock (zk_life.h), not from the server at hand.
  *  - The next holder has seen a state in which this node is gone. So the session had ended then, which cannot be before
@@ -346,8 +346,8 @@ int zk_queue_holds(struct zk_queue *q, const struct lb_grant *grant, lb_ns deadl
  * Waiting in a queue without forgetting that one lives. Who waits for long would have to ask anew whether its session
  * lives before it may believe that it is the first, and that question would stand between a release and the next
  * holder. So it is asked meanwhile, in the background of the wait: one write to the folder after the other, each sent
- * when the one before has been answered and a quarter of the span of zk_life.h has passed. Nobody waits for the answer;
- * who is woken before it comes goes on with what is known by then. */
+ * when the one before has been answered and a quarter of the span of zk_life.h has passed. No call waits for the
+ * answer; who is woken before it comes goes on with what is known by then. */
 
 struct renewal {
   struct zk_call *write; /* on its way; NULL = none is */

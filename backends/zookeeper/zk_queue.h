@@ -14,7 +14,7 @@
  *    then "not there" means it never will be, because a session's requests keep their order and a server that lost the
  *    session to another may not write for it any more.
  *  - The guid is of a session (zk_run.h). An attempt of an earlier session is dead: its node goes with the session, and
- *    nobody has to delete it.
+ *    no client has to delete it.
  *  - A node whose deletion was not answered is remembered, and the library's own thread deletes it when it is connected
  *    again: left in the queue it would block it for as long as the heartbeats keep the session of a client that asks
  *    for nothing. Such a node is never granted again, though it may be seen as the first for a moment.
@@ -24,10 +24,11 @@
  *    first; by a deletion alone it could have been that of a waiter that gave up, or whose session ended. Then the next
  *    one is the first now, because no node can come between the two any more, and it need not list the nodes to know. A
  *    watch that outlived its connection tells nothing of that kind: the library sets it anew, and the server answers
- *    with what has changed since (zk_was_written()). That nobody else writes to a node is an assumption that safety
- *    rests on, and nothing enforces it: whoever has access to the servers may (nodes are made with OPEN_ACL_UNSAFE), as
- *    with zkCli, and Curator's Revoker does it to the nodes of its own locks. The next in the queue would hold at once
- *    then, beside the first. To look whether the node ahead has gone would be one read more for each hand-off.
+ *    with what has changed since (zk_was_written()). That no other program writes to a node is an assumption that
+ *    safety rests on, and nothing enforces it: any program with access to the servers may (nodes are made with
+ *    OPEN_ACL_UNSAFE), as with zkCli, and Curator's Revoker does it to the nodes of its own locks. The next in the
+ *    queue would hold at once then, beside the first. To look whether the node ahead has gone would be one read more
+ *    for each hand-off.
  *
  * Source: "Locks" in ZooKeeper Recipes and Solutions, with its note on recoverable errors and the GUID
  * (zookeeper.apache.org/doc/r3.8.0/recipes.html).
@@ -49,7 +50,7 @@ struct zk_queue {    /* one client's side; one thread */
   struct zk_life life; /* what the answered writes of the session say of it: create, write to the folder, delete */
   bool
       recipe; /* set after zk_queue_open(): the published steps and nothing else (zk-sequential.c); a list is asked for, whatever the node ahead has told */
-  bool shared; /* set after zk_queue_open(): several may stand at the head, so nobody passes the lock on */
+  bool shared; /* set after zk_queue_open(): several may stand at the head, so no holder passes the lock on */
   bool reads;  /* the next attempt is a reader's */
   uint64_t
       seen; /* transaction that changed the folder last, in the state in which the place was read; 0 = it was not read in a list */
@@ -83,9 +84,9 @@ bool zk_queue_has_node(const struct lb_grant *grant);
  *   ZK_AGAIN    the situation has changed; the attempt may be forgotten by then
  *   LB_TIMEOUT  join only: no answer by the deadline, and nothing was made in the queue
  *   LB_UNKNOWN  no answer by the deadline; the attempt is kept
- *   -errno      refused; the attempt is forgotten, its node, if there is one, will be deleted at the next contact */
-
-/* Puts a new node at the end of the queue, with the client's name as its data, and asks for the list in the same
+ *   -errno      refused; the attempt is forgotten, its node, if there is one, will be deleted at the next contact
+ *
+ * Puts a new node at the end of the queue, with the client's name as its data, and asks for the list in the same
  * breath: it will contain the node. The folder is made if it is missing. `made`: a point for when the node is known and
  * its place is not. */
 int zk_queue_join(struct zk_queue *queue, const char *dir, struct lb_grant *grant, const char *made, lb_ns deadline);
@@ -93,8 +94,8 @@ int zk_queue_join(struct zk_queue *queue, const char *dir, struct lb_grant *gran
  * and never will be, and is forgotten. */
 int zk_queue_find(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadline);
 /* The place of a node that exists. by_write: as it is after a write to the folder, sent in the same breath. Without,
- * the server at hand may be behind, and show nodes of sessions that the leader has ended already; and nobody is asked
- * if the one ahead has told that it passed the lock on. */
+ * the server at hand may be behind, and show nodes of sessions that the leader has ended already; and no server is
+ * asked if the one ahead has told that it passed the lock on. */
 int zk_queue_look(struct zk_queue *queue, const char *dir, struct lb_grant *grant, bool by_write, lb_ns deadline);
 
 /* Completes the grant of a node that was seen to be the first; `losses` of the connection before that question left.
@@ -102,8 +103,8 @@ int zk_queue_look(struct zk_queue *queue, const char *dir, struct lb_grant *gran
 int zk_queue_grant(struct zk_queue *queue, const char *dir, struct lb_grant *grant, uint64_t losses, lb_ns deadline);
 
 /* After LB_BUSY: sleeps until it is worth to look again, as zk_await_change() for the node ahead. Meanwhile the
- * knowledge that the session lives is kept up by a write to the folder from time to time, which nobody waits for.
- * LB_OK, LB_TIMEOUT, -errno. */
+ * knowledge that the session lives is kept up by a write to the folder from time to time, which the wait does not wait
+ * for. LB_OK, LB_TIMEOUT, -errno. */
 int zk_queue_await_turn(struct zk_queue *queue, const char *dir, const char *ahead, lb_ns deadline);
 
 /* The node just before that of the grant, as far as the latest step of this attempt knows it in the session there is;

@@ -93,7 +93,7 @@ static int inspect(const struct lb_record_at *at, const char *record) {
   return r > 0 ? children > 0 : r;
 }
 
-/* That of a plain node would have no children to delete. */
+/* A plain node would have no children to delete. */
 static int remove_head(const struct lb_record_at *at, const char *record) {
   const struct zk_run run = run_of(at);
   return zk_record_break(&run, at->endpoint, record, true, at->deadline);
