@@ -17,8 +17,8 @@ bool lb_is_installed(void);
 /* What installs the libraries of others: "./bench peers", or a script of an installed program. Not to be freed. */
 const char *lb_peers_installer(void);
 
-/* Forgets settings that client libraries and servers would pick up on their own: a PGOPTIONS can
- * change a verdict. Of this process and those it starts from now on. */
+/* Forgets settings that client libraries and servers would pick up on their own: a PGOPTIONS can change a verdict. It
+ * does so for this process and those that it starts from now on. */
 void lb_environ_forget(void);
 
 /* The name under which ps, pgrep and pkill see this process. To be called by main() with its own arguments, before

@@ -186,7 +186,7 @@ static int play_round(const struct match *m, int round, int rounds, uint64_t see
   return code;
 }
 
-/* Of all rounds, in seconds. */
+/* Prints how long all rounds will take, and returns it in seconds. */
 static double announce(double turn_s, int rounds) {
   enum { SIDES = 2 };
   double whole_s = (turn_s + BESIDE_S) * SIDES * rounds;

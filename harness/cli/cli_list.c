@@ -57,8 +57,7 @@ void lb_print_traits(unsigned traits) {
     if (traits & trait_names[i].trait) printf("%s%s", between, trait_names[i].name), between = ", ";
 }
 
-/* The servers whose locks there are, in the order of the list. Who keeps what in memory alone stands
- * behind them all. */
+/* The servers whose locks there are, in the order of the list. Locks without a server come last. */
 static const struct {
   const char *service, *title;
 } servers[] = {

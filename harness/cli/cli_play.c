@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench play`: a job per line of standard input, an outcome per line of standard output, both JSON. Who writes the
- * jobs may wait for outcomes and decide by them what is next.
+ * `lockbench play`: a job per line of standard input, an outcome per line of standard output, both JSON. The program
+ * that writes the jobs may wait for outcomes and decide by them what is next.
  *
  * The input is a source of the engine (run/engine.h). A job has the plan of a run of one trial, so the same seed plays
  * what `run` plays. A process that shares its servers may have been started before a job came in: it reads its line

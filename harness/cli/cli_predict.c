@@ -56,7 +56,7 @@ static bool is_decided(const char *verdict) {
   return false;
 }
 
-/* Whatever comes of a race is as predicted. Of what is predicted to mean nothing, or not at all, nothing differs. */
+/* Any outcome of a race is as predicted. A cell without a prediction, or one that means nothing, cannot differ. */
 static bool differs(enum lb_verdict predicted, const char *measured) {
   bool says = predicted != LB_ANY && predicted != LB_NA && predicted != LB_VERDICT_NONE;
   return says && is_decided(measured) && strcmp(lb_verdict_name(predicted), measured) != 0;

@@ -107,8 +107,8 @@ static void print_screen(const struct lb_tally *tally, const char *verdict, cons
   fflush(stdout);
 }
 
-/* What the user asked to see of a run whose folder has its name. Of one that was stopped nothing is drawn: who stopped
- * it does not want to wait. */
+/* What the user asked to see of a run whose folder has its name. A stopped run is not drawn: the user who stopped it
+ * does not want to wait. */
 static int show(const struct lb_tally *tally, const struct lb_run_info *info, const struct lb_rundir *dir,
                 const struct lb_order *order) {
   if (order->args->json) {

@@ -267,15 +267,15 @@ static void record_seen(struct lb_holder *h) {
   if (seen) lb_holder_record(h, LB_EV_SEEN, (struct lb_event){.value = seen, .flags = LB_EVF_VALUE});
 }
 
-/* After a try that failed: who is still there has answered, with an error. */
+/* After a failed try: a server that is still there has answered, with an error. */
 static void note_who_failed(struct lb_holder *h) {
   int server = h->names_server ? lb_holder_server(h) : -ENOENT;
   if (server >= 0) h->failed_at = server;
 }
 
-/* A connection that brought no answer may have been dropped for that: then who was asked is whom the session talked to
- * when the latest try began. Of who certainly does not hold it counts only who is there now, or had answered with an
- * error: without a server the request may never have left.
+/* A connection that brought no answer may have been dropped for that: then the server that was asked is the one of the
+ * session when the latest try began. If the client certainly does not hold, only a server counts that is there now, or
+ * that answered with an error. Without a server the request may never have left.
  *
  * Leaves a queue, or makes sure that nothing of a refused attempt remains. */
 static int give_up(struct lb_holder *h, const struct lb_lock *lock, int latest) {

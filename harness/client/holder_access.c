@@ -52,8 +52,8 @@ static enum lb_check_result guard_says(struct lb_holder *h) {
   return LB_CHECK_ERROR;
 }
 
-/* Between the check and the access, "after-check", lies what no check by the client can close. Who hangs at a point may
- * learn there that a renewal was denied. */
+/* Between the check and the access, "after-check", lies what no check by the client can close. A client that hangs at a
+ * point may learn there that a renewal was denied. */
 static int check(struct lb_holder *h) {
   if (!h->holding) return LB_BUSY;
   lb_point(h->env, "before-check");

@@ -182,9 +182,9 @@ int lb_conform_queue_up(struct lb_conform *c, int i, const char *key, struct lb_
 /* Gives up what was refused: a place in a queue has to be given back. */
 void lb_conform_leave(struct lb_conform *c, int i, const char *key, struct lb_grant *grant);
 
-/* From now on session i is told late that a server has answered, each time by LB_CONFORM_HOLD_MS,
- * in all by most_ms: what a protocol counts from a reply then ends later than what it counts from
- * its request. Of no effect without servers. */
+/* From now on session i is told late that a server has answered, each time by LB_CONFORM_HOLD_MS, in all by most_ms:
+ * what a protocol counts from a reply then ends later than what it counts from its request. Without servers it has no
+ * effect. */
 void lb_conform_hold_back(struct lb_conform *c, int i, int64_t most_ms);
 
 /* Fails unless the latest call answered `wanted`: "expected BUSY from try_acquire, got OK (second session)". */

@@ -94,9 +94,9 @@ static int ask_until_known(struct lb_conform *c, const char *key, const struct l
   return r;
 }
 
-/* From what the first session was told of its try to what all sessions see. Who got an error, TIMEOUT or BUSY has
- * nothing, and does nothing more, but for a place in a queue. A session may be over, and its hold with it, as soon as
- * its connection is. */
+/* From what the first session was told of its try to what all sessions see. A session that got an error, TIMEOUT or
+ * BUSY has nothing but perhaps a place in a queue, and does nothing more. A session may be over, and its hold with it,
+ * as soon as its connection is. */
 static void is_true(struct lb_conform *c, const char *key, struct lb_grant *grant, int r) {
   if (r == LB_UNKNOWN && c->protocol->resolve) r = resolve_while_unknown(c, key, grant);
   if (r == LB_UNKNOWN && !has_owner(c)) return; /* there may be a record, and it does not name its owner */

@@ -229,8 +229,8 @@ static uint64_t packets_sent(int fd) {
 /* How many packets with data these have sent so far. */
 static uint64_t packets_sent_to(const struct lb_target *target) { return lb_sockets_sum(target, packets_sent); }
 
-/* A protocol may look again after a while, as no message is certain to arrive, and a session is kept
- * alive by packets. Who polls sends many more. */
+/* A protocol may look again after a while, as no message is certain to arrive, and a session is kept alive by packets.
+ * A client that polls sends many more. */
 static void waits_without_polling(struct lb_conform *c) {
   KEY;
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;

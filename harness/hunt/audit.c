@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an audit draws, and what its trials say. Of each reason at least one timeline is drawn: most are pruned for few
+ * What an audit draws, and what its trials say. At least one timeline is drawn for each reason: most are pruned for few
  * reasons, and a wrong one may be among the others.
  */
 #include "audit.h"

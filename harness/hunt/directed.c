@@ -488,8 +488,8 @@ static void hold_1(struct writer *w, size_t place) {
   end_1(w);
 }
 
-/* Client 2 is given the time to show that it holds. Of an overlap after the lease only while a fault keeps client 1
- * from going on. */
+/* Client 2 is given the time to show that it holds. If the overlap came after the lease, it has that time only while a
+ * fault keeps client 1 from going on. */
 static void hold_2(struct writer *w) {
   ask_2(w);
   if (!w->d->late) step(w, "let client 2 write within %lldms", w->of->ttl_ms);

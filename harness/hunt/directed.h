@@ -6,8 +6,8 @@
  *
  * Client 1 is the one that held, client 2 the one that was granted the lock beside it. What the other clients did is
  * left out, but where a fault hit one. Within a lease client 1 holds until client 2 has written, and only overlaps
- * within its lease count. Of an overlap after the lease client 1 holds no longer than its own program takes, so only a
- * fault that stops it makes the lease end: without faults nothing breaks a lock of either kind.
+ * within its lease count. If the overlap came after the lease, client 1 holds no longer than its own program takes. So
+ * only a fault that stops it makes the lease end: without faults nothing breaks a lock of either kind.
  *
  * Shrinking plays such timelines on real servers, first with fewer faults, then with shorter times, as long as a trial
  * is violated. It starts with the first of these that breaks in every trial: no fault, one fault alone, the last two

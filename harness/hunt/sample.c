@@ -113,7 +113,7 @@ size_t lb_hunting_draw_held(const struct lb_hunting *g, const size_t order[], si
 }
 
 /* What keeps exclusion without a guard has to do no damage under one: numbers could go backwards, or a guard let a late
- * write through. Of a share of these timelines it is seen. */
+ * write through. A share of these timelines is run to see that. */
 size_t lb_hunting_draw_safe(const struct lb_hunting *g, const size_t order[], size_t count,
                             size_t ret[LB_HUNTING_SAMPLE_MAX]) {
   size_t some = 0, place = 0, last = SIZE_MAX;

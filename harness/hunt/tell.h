@@ -16,7 +16,8 @@ void lb_hunt_tell_head(FILE *out);
 void lb_hunt_tell_row(const struct lb_hunt *hunt, FILE *out);
 /* What the words of the table mean, after the last row. */
 void lb_hunt_tell_legend(FILE *out);
-/* A line for each set: its file, how often it broke, what it is in words. Of each class but `lease` at most `max`. */
+/* A line for each set: its file, how often it broke, what it is in words. Each class but `lease` has at most `max` of
+ * them. */
 void lb_hunt_tell_sets(const struct lb_hunt *hunt, const char *folder, size_t max, FILE *out);
 /* Why it ended, what was left out by which bound, and why trials were undecided: grouped by reason. */
 void lb_hunt_tell_remarks(const struct lb_hunt *hunt, const struct lb_hunt_order *order, FILE *out);

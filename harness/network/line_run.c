@@ -220,7 +220,7 @@ static void note_trip(struct lb_line_seen *seen, uint64_t took) {
 }
 
 /* Takes the packets of the probe that have come out at the receiver of a way, and notes when. If a packet is seen here
- * before its way in was noted, its trip counts as 1 ns. Of a packet that comes twice the first counts. */
+ * before its way in was noted, its trip counts as 1 ns. If a packet comes twice, the first one counts. */
 static void lb_line_fate_arrived(struct lb_line_fate *f, size_t way) {
   uint32_t number;
   struct lb_line_seen *seen = &f->line->seen[way];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The user's own Redis: alone, several that do not know each other, watched by Sentinels, or a cluster. Of the last two
- * the user names one server or some, and they name the others.
+ * The user's own Redis: alone, several that do not know each other, watched by Sentinels, or a cluster. For the last
+ * two the user names one server or some, and they name the others.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A baseline is rows: a question or a statement, and how bad it came out. Of JUnit it reads what junit.c writes: tags
+ * A baseline is rows: a question or a statement, and how bad it came out. From JUnit it reads what junit.c writes: tags
  * without text that matters, in the order testcase, then what became of it.
  */
 #include "baseline.h"

@@ -113,9 +113,9 @@ static void add_lock(struct lb_text *text, const struct lb_tally *tally, size_t 
   }
 }
 
-/* The same as a sentence without its full stop: "mylock: violated in 2 of 3 scenarios (failover,
- * pause-holder); safe in 1". Of the user's own locks, or of the one lock that was asked about; "" = the run has no such
- * lock. Returns the length. */
+/* The same as a sentence without its full stop: "mylock: violated in 2 of 3 scenarios (failover, pause-holder); safe in
+ * 1". It is about the user's own locks, or the one lock that was asked about; "" = the run has no such lock. Returns
+ * the length. */
 static size_t lock_verdict_line(const struct lb_tally *tally, char *line, size_t size) {
   struct lb_text text = {line, size, 0};
   bool one = one_system(tally->plan);

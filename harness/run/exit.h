@@ -21,8 +21,8 @@ enum lb_exit {
   LB_EXIT_UNEXPECTED =
       3, /* a verdict differs from its expectation (with --strict: its prediction), or a violation where none is stated */
   LB_EXIT_UNDECIDED = 4,
-  /* A needed server or permission is missing. Of a run: what could be run is as expected, or nothing
-   * was asked, as every cell is n/a or skipped. */
+  /* A needed server or permission is missing. For a run: what could be run is as expected, or nothing was asked, as
+   * every cell is n/a or skipped. */
   LB_EXIT_MISSING = 5,
   /* Stopped before its end, by a signal or a full disk: what is decided is kept. As a shell says of SIGINT. */
   LB_EXIT_STOPPED = 130,
@@ -31,22 +31,21 @@ enum lb_exit {
   LB_EXIT_PIPE = 141,
 };
 
-/* The exit code of a finished run, and into `line` the first line of its summary. Of the user's own
- * lock its verdict comes first (lb_lock_verdict()), and so does that of a run of a single system; what was expected
- * comes after it. */
+/* The exit code of a finished run, and into `line` the first line of its summary. For the user's own lock, or a run of
+ * a single system, the verdict comes first (lb_lock_verdict()). What was expected comes after it. */
 enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t size);
 
-/* The same of a run that may have been stopped: LB_EXIT_STOPPED, unless all of it was done by then. Of a shard that has
- * played its part LB_EXIT_OK, whatever came of it: who merges the shards is told. One that ended `on_time`, as its
- * budget was over, has the code of what is decided. The line begins with how much that is. */
+/* The same for a run that may have been stopped: LB_EXIT_STOPPED, unless all of it was done by then. A shard that has
+ * played its part has LB_EXIT_OK, whatever came of it: the merge of the shards says that. One that ended `on_time`, as
+ * its budget was over, has the code of what is decided. The line begins with how much that is. */
 enum lb_exit lb_exit_of_stopped(const struct lb_tally *tally, bool on_time, char *line, size_t size);
 
 /* ---- What a run says of the user's own lock: one that came by --plugin or --exec, or one on
  * servers of the user's own. A user who brings a lock asks about the lock, not about our expectation. ---- */
 
-/* Of all the user's locks together. Without a guard, unless a lock was only run under guards.
- * LB_VIOLATED = one trial is enough; LB_SAFE = every cell that means something was run and is safe;
- * LB_VERDICT_NONE = the run has no such lock. */
+/* The verdict of all the user's locks together. It is that without a guard, unless a lock was only run under guards.
+ * LB_VIOLATED = one trial is enough; LB_SAFE = every cell that means something was run and is safe; LB_VERDICT_NONE =
+ * the run has no such lock. */
 enum lb_verdict lb_lock_verdict(const struct lb_tally *tally);
 
 #endif

@@ -31,7 +31,7 @@ static unsigned of_servers(const struct lb_protocol *p, const struct lb_topology
 }
 
 /* Every lease of ours has an end on its holder's monotonic clock (lb_lease_end()), but where an option says the wall
- * clock. Who has a session that can end of silence keeps it up by that clock. */
+ * clock. A client with a session that can expire keeps it up by that clock. */
 static unsigned of_client(const struct lb_protocol *p, const union lb_value *options, const struct lb_topology *t) {
   bool counts =
       p->traits & LB_TRAIT_LEASED || (p->traits & LB_TRAIT_SESSION && t->family->ends_by != LB_ENDS_BY_NO_CLOCK);

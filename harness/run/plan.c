@@ -103,10 +103,9 @@ static void bring_together(const struct lb_plan *plan, size_t *order, size_t cou
   }
 }
 
-/* A trial that measures runs alone, so all of them come first. They come in rounds: the first trial of
- * every cell in random order, then the second ones, so that no system and no variant has a slow hour
- * of the machine to itself. Those of a round that share their servers are neighbours. Of the others the order is
- * random. */
+/* A trial that measures runs alone, so all of them come first. They come in rounds: the first trial of every cell in
+ * random order, then the second ones, so that no system and no variant has a slow hour of the machine to itself. Those
+ * of a round that share their servers are neighbours. The others are in random order. */
 int lb_plan_set_order(struct lb_plan *plan) {
   struct lb_rng rng = lb_rng_fork(plan->seed, STREAM_ORDER, 0);
   plan->order = malloc((plan->job_count + 1) * sizeof *plan->order);

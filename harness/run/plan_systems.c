@@ -55,8 +55,8 @@ static const struct lb_expect *own_expect(const struct lb_plan *plan, enum lb_gu
   return NULL;
 }
 
-/* What means nothing for what the cell is, and not for what its steps need. Who states something of
- * it, or asks for that one guard, gets it. */
+/* What means nothing for what the cell is, and not for what its steps need. A scenario that states something of it gets
+ * it, and so does a user who asks for that one guard. */
 static const char *means_nothing(const struct lb_cell *cell, const struct lb_plan_request *request) {
   const struct lb_scenario *s = cell->scenario;
   if (cell->guard != LB_GUARD_NONE && !request->only_guards && (!cell->expect || cell->derived) &&

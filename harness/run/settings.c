@@ -210,7 +210,7 @@ int lb_settings_apply(struct lb_scenario *scenarios, size_t scenario_count, cons
   return 0;
 }
 
-/* In the order of the protocol's table. Of a setting that is given twice the last one counts. */
+/* In the order of the protocol's table. If a setting is given twice, the last one counts. */
 union lb_value *lb_settings_options(const struct lb_protocol *protocol, const char *const *settings, size_t count) {
   size_t n = 0;
   while (lb_option_at(protocol, n)) n++;

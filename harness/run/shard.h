@@ -21,7 +21,7 @@ enum { LB_SHARDS_MOST = 9999 };
 
 /* "2/16". 0, or -EINVAL with one line in err. */
 int lb_shard_parse(const char *text, struct lb_shard *ret, struct lb_error *err);
-/* What the engine that started this process says in the environment: a Slurm array or step, Open MPI, PMI. Of a single
+/* What the engine that started this process says in the environment: a Slurm array or step, Open MPI, PMI. For a single
  * process: not shared out. *ret_job is a number that all processes of the job have in common, 0 = the engine tells
  * none. */
 void lb_shard_of_engine(struct lb_shard *ret, uint64_t *ret_job);

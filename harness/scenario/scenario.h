@@ -88,7 +88,7 @@ enum lb_length { LB_LENGTH_CONSTANT, LB_LENGTH_EXPONENTIAL };
 /* A scenario as it will be played. It owns all its texts and lists; it is given back with lb_scenario_clear(). Defaults
  * are filled in, so no reader needs to know whether a key was given. */
 struct lb_scenario {
-  /* File name without "NN-" and ".ini": "failover". Of a variant with what tells it from the others:
+  /* File name without "NN-" and ".ini": "failover". A variant has what tells it from the others:
    * "contention~hold_ms=0.5". */
   char *name;
   char *base;   /* the name without that */

@@ -57,7 +57,7 @@ struct story {
   struct lb_error *err;
 };
 
-/* A file may ask for several numbers of clients. Who is named has to be there with the smallest. */
+/* A file may ask for several numbers of clients. A named client has to be there with the smallest number. */
 static int fewest_clients(const struct lb_scenario *scenario) {
   int fewest = scenario->client_counts[0];
   for (size_t i = 1; i < scenario->client_count_count; i++)

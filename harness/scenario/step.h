@@ -193,7 +193,8 @@ enum lb_step_need {
   LB_NEED_STALL = 1 << 28,      /* servers whose syncs somebody can keep */
   LB_NEED_OUTSIDE = 1 << 9,     /* the point is in no call of a protocol */
 };
-/* What of a fault of servers is there when it is taken back. Of clients nothing is: each trial has its own. */
+/* What is there when a fault of servers is taken back. Faults of clients leave nothing: each trial has its own clients.
+ */
 enum lb_step_trace {
   LB_TRACE_LASTS, /* something: these servers serve no other timeline */
   LB_TRACE_ASKED, /* perhaps a new process, another leader or an old connection: the servers have to say that they are well (lb_family.healthy) */

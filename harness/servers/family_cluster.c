@@ -158,7 +158,7 @@ static int has_slots(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   return LB_REDIS_EXPECT(cluster, index, deadline, NULL, "no slots", "CLUSTER", "ADDSLOTSRANGE", first, last);
 }
 
-/* One that it shakes hands with is in the list already. Who is met meets back. */
+/* One that it shakes hands with is in the list already. The other server answers the handshake. */
 static int has_met(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   redisReply *nodes = LB_REDIS_ASK(cluster, index, deadline, "CLUSTER", "NODES");
   int r = nodes && nodes->str ? 0 : -EIO;

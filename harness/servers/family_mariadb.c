@@ -3,8 +3,8 @@
  * MariaDB: one server, or a primary with replicas that follow it asynchronously or semi-synchronously.
  *
  * The data folder is made once per run and copied for every server. A replica begins with the same empty folder, so it
- * applies all that the primary has logged since. Who may write stands in read_only, which the operator who promotes
- * sets. Each promotion raises gtid_domain_id: our way to know the later of two primaries.
+ * applies all that the primary has logged since. read_only says whether clients may write; the operator who promotes
+ * sets it. Each promotion raises gtid_domain_id: our way to know the later of two primaries.
  */
 #include <errno.h>
 #include <signal.h>
@@ -300,8 +300,8 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   return best;
 }
 
-/* What was received and not applied: a semi-synchronous primary has counted on it. Who applies is started while the other
- * thread still runs, as a replica whose two threads both stand throws its relay log away.
+/* What was received and not applied: a semi-synchronous primary has counted on it. The applying thread is started while
+ * the other one still runs: a replica throws its relay log away if both have stopped.
  *
  * Gtid_IO_Pos is what was received. What a thread says of itself is no proof: with parallel workers the reader of the
  * relay log says "read all of it" while they still apply it. STOP SLAVE drops what they have not begun. */

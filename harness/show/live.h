@@ -22,7 +22,7 @@ struct lb_live_state {
 };
 /* "[12/555] 543 left, 1m02s, about 11 min left, 3 violations, WHAT", in less than `columns`. */
 void lb_live_line(const struct lb_live_state *state, int columns, char ret[LB_LIVE_LINE]);
-/* "about 12 min": rounded as one would say it. Of at least one second. */
+/* "about 12 min": rounded as one would say it. At least one second. */
 void lb_live_about(double s, char *ret, size_t size);
 
 struct lb_live_out {

@@ -216,8 +216,8 @@ static const struct lb_rule *first_of(const char *attack, const struct lb_facts 
   return NULL;
 }
 
-/* What is not violated without a guard is not made so by one. Of what is, the guard decides by what could tell the
- * holder. */
+/* A guard does not make a cell violated that is not violated without one. If it is, the guard decides by what could
+ * have told the holder. */
 bool lb_theory_predict(const char *attack, const struct lb_facts *facts, enum lb_guard guard,
                        struct lb_prediction *ret) {
   struct lb_facts cell = *facts;

@@ -35,7 +35,7 @@ struct lb_prediction {
 };
 
 /* Reads the rules, once for the process, before any prediction. 0; -EINVAL with one line "FILE:LINE: found ...,
- * expected ..."; other -errno with err. Of a file that is refused nothing is kept. */
+ * expected ..."; other -errno with err. A refused file leaves no rule behind. */
 int lb_theory_load(const char *path, struct lb_error *err);
 /* The same from memory, data[size] is NUL; `path` stands for the file in messages. For tests and fuzzing. Earlier rules
  * are gone. */

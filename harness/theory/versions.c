@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What changed with a version of the servers: sections "[SERVER < VERSION]" of versions.ini, and in them facts of locks.
- * Whose facts are asked for, is asked for the version: not every command has to start every server's program.
+ * What changed with a version of the servers: sections "[SERVER < VERSION]" of versions.ini, and in them facts of
+ * locks. A server's version is asked only when its facts are needed: not every command has to start every server's
+ * program.
  */
 #include <errno.h>
 #include <stdio.h>

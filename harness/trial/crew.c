@@ -156,7 +156,7 @@ static int at_a_time(void) {
   return PER_CORE * (int)(cores < 1 ? 1 : cores);
 }
 
-/* The next one is asked when the oldest has answered. Who opens late is told by a step. */
+/* The next one is asked when the oldest has answered. A client that opens late is told to by a step. */
 static int open_sessions(struct lb_stage *s, struct lb_client *clients, size_t count, struct lb_error *err) {
   size_t width = (size_t)at_a_time(), next = 0;
   struct pace pace = pace_begin(s);

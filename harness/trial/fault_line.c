@@ -31,9 +31,10 @@ static const char *text_of(const struct lb_line *line) { return ((const struct l
  * Packets of our own, which the line's process stamps. Each has to take its time, which is known only then, and the
  * steps go on meanwhile (lb_fault_settle).
  *
- * Of a delay without jitter one packet is enough. With jitter the packets have to spread: some earlier than the middle,
- * which no busy machine can make, and the first and the last apart by half of the range. Where packets are lost,
- * exactly those are missing which the line says it dropped. There were some, as many as that share makes likely. */
+ * For a delay without jitter one packet is enough. With jitter the packets have to spread: some earlier than the
+ * middle, which no busy machine can make, and the first and the last apart by half of the range. Where packets are
+ * lost, exactly those are missing which the line says it dropped. There were some, as many as that share makes likely.
+ */
 
 /* The chance that 64 draws all lie in one half of the range is 1 in 10^17. Ten lost packets are expected, and the
  * chance of none is 1 in 20,000. */

@@ -3,8 +3,8 @@
  * The verdict of a trial, in the order that stands above decide_trial().
  *
  * What counts as a violation depends on the guard: without one, any loss of exclusion; under a guard, which protects
- * the resource and not the lock, damage at the resource. Who was told why something failed says it: the reason of what
- * is undecided, stuck or delayed ends with a client's latest error.
+ * the resource and not the lock, damage at the resource. The client that was told why something failed says it: the
+ * reason of what is undecided, stuck or delayed ends with a client's latest error.
  */
 #include "judge.h"
 

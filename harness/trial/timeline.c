@@ -58,8 +58,8 @@ static int resume(struct lb_stage *s, const struct lb_step *step) {
   return r;
 }
 
-/* A clock is proved by asking, and who owes an answer would give that one instead. Of who waits for a server the jump
- * of a wall clock can be seen all the same (fault_machine.c). */
+/* A clock is proved by asking, and a client that owes an answer would give that one instead. If it waits for a server,
+ * the jump of a wall clock can be seen all the same (fault_machine.c). */
 static bool shows_its_clock(const struct lb_stage *s, const struct lb_step *step, const struct lb_client *client) {
   const struct lb_pending *p = &s->pending[client->number];
   return step->verb == LB_STEP_CLOCK_JUMP && !step->monotonic && p->step && lb_step_row(p->step)->beside &&
@@ -121,7 +121,7 @@ static bool asked_in_vain(const struct lb_history *h, size_t client, uint32_t *r
   return vain;
 }
 
-/* An answer that is there is taken; one to a step is recorded as that. Who has died asks no more. */
+/* An answer that is there is taken; one to a step is recorded as that. A dead client asks no more. */
 static void take_answer(struct closing *c, size_t i) {
   struct lb_stage *s = c->s;
   struct lb_reply reply;

@@ -16,7 +16,7 @@
 /* SECTION_MS: what a section takes at most once it was granted: its client lets go of what it has. */
 enum { QUICK_MS = 1000, SECTION_MS = 2500, DOZE_LEAST_US = 500, DOZE_MOST_US = 5000, DOZE_SHARE = 20, GATE_SHARE = 4 };
 
-/* Each look wakes a processor up. Who has waited for seconds can be late by milliseconds. */
+/* Each look wakes a processor up. A wait of seconds can be late by milliseconds. */
 void lb_timeline_doze(lb_ns since) {
   const lb_ns us = LB_NS_PER_MS / 1000;
   lb_ns now = lb_clock_ns(), nap = (now - since) / DOZE_SHARE;
