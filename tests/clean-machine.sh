@@ -20,6 +20,8 @@ if [[ ${1-} == --release ]]; then
   shift 2
 fi
 here=$(cd -P -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd)
+# shellcheck source=tests/helpers/enter.sh
+. "$here/tests/helpers/enter.sh"
 ((EUID == 0)) || { echo 'clean-machine.sh: needs root' >&2 && exit 77; }
 maker=$(type -P mmdebstrap || type -P debootstrap || true)
 [[ -n $maker ]] || { echo 'clean-machine.sh: needs mmdebstrap or debootstrap' >&2 && exit 77; }
@@ -48,15 +50,6 @@ copy_network() {
   cp -L /etc/resolv.conf /etc/hosts "$machine/etc/"
 }
 
-# Runs a command in the new system as its only processes; what is left of them dies with the command. The new system becomes the
-# root of its mount namespace: in a mere chroot the kernel lets nobody make a user namespace, as on no real machine.
-inside() {
-  # shellcheck disable=SC2016 # for the inner shell
-  unshare --mount --pid --fork --kill-child env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 sh -c '
-    mount --bind "$0" "$0" && mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount --rbind /sys "$0/sys" &&
-    mkdir -p "$0/old" && cd "$0" && pivot_root . old && umount -l /old && rmdir /old && exec "$@"' "$machine" "$@"
-}
-
 # What starts with the system: units wanted by a target, init scripts with a start link.
 starts_with_the_system() { (cd "$machine/etc" && find systemd/system/*.wants rc?.d -type l ! -name 'K*' | sort); }
 
@@ -72,7 +65,7 @@ git clone -q --no-hardlinks -- "$here" "$machine/srv/a clone"
 starts_with_the_system >"$work/before"
 
 # shellcheck disable=SC2016 # runs inside; time in tenths of seconds, processes as "PID name"
-inside bash -c '
+enter "$machine" bash -c '
   cd "/srv/a clone" || exit 1
   call() {
     local started=${EPOCHREALTIME/./} code
