@@ -13,9 +13,10 @@
 #include "backends/registry.h"
 #include "base/error.h"
 #include "base/ini.h"
+#include "base/suggest.h"
 #include "facts.h"
 
-enum { ROWS_MAX = 64, PARTS = 4, FAMILIES_MAX = 24 };
+enum { ROWS_MAX = 64, PARTS = 4, FAMILIES_MAX = 24, LOCKS_MAX = 256 };
 
 struct version {
   int part[PARTS];
@@ -88,12 +89,22 @@ static int begin_section(struct lb_ini *ini, struct row *ret) {
   return 0;
 }
 
+static int refuse_lock(struct lb_ini *ini) {
+  const char *words[LOCKS_MAX];
+  const struct lb_protocol *lock;
+  size_t count = 0;
+  while (count < LOCKS_MAX && (lock = lb_protocol_at(count))) words[count++] = lock->name;
+  const char *near = lb_suggest(ini->key, words, count);
+  if (near) return lb_ini_refuse(ini, -EINVAL, "no lock '%s', did you mean '%s'?", ini->key, near);
+  return lb_ini_refuse(ini, -EINVAL, "no lock '%s', expected a lock of ours", ini->key);
+}
+
 static int take_key(struct lb_ini *ini, const struct row *section) {
   struct lb_facts facts;
   struct lb_error why;
   if (!section->server[0])
     return lb_ini_refuse(ini, -EINVAL, "'%s' stands before the first section: expected [SERVER < VERSION]", ini->key);
-  if (!lb_protocol_find(ini->key)) return lb_ini_refuse(ini, -EINVAL, "'%s': expected a lock of ours", ini->key);
+  if (!lb_protocol_find(ini->key)) return refuse_lock(ini);
   if (row_count == ROWS_MAX) return lb_ini_refuse(ini, -EINVAL, "too many lines");
   lb_facts_default(&facts);
   if (lb_facts_take(&facts, ini->value, LB_TERM_OF_LOCK, &why) < 0) return lb_ini_refuse(ini, -EINVAL, "%s", why.text);

@@ -57,7 +57,8 @@ STATES(a_bad_line_is_refused_with_its_place,
        refused("[etcd > 3]\n", "v.ini:1: [etcd > 3]: expected ..."),
        refused("[etcd < new]\n", "v.ini:1: [etcd < new]: expected ..."),
        refused("\netcd-lease = looks=no\n", "v.ini:2: 'etcd-lease' stands before the first section: expected ..."),
-       refused("[etcd < 3]\nnobody = looks=no\n", "v.ini:2: 'nobody': expected a lock of ours"),
+       refused("[etcd < 3]\nnobody = looks=no\n", "v.ini:2: no lock 'nobody', expected a lock of ours"),
+       refused("[etcd < 3]\n\netcd-v3lok = looks=no\n", "v.ini:3: no lock 'etcd-v3lok', did you mean 'etcd-v3lock'?"),
        refused("[etcd < 3]\netcd-lease = lokos=no\n", "v.ini:2: no fact 'lokos', did you mean 'looks'? ..."),
        refused("[etcd < 3]\netcd-lease = votes=one\n", "v.ini:2: votes=one: that is not stated here"));
 
