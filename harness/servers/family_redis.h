@@ -11,8 +11,9 @@
 #include "family_util.h"
 
 /* What a Redis needs, as an entry of lb_family.needs. The server and its dump checker are one
- * program that looks at its own name; some distributions install the checker alone. */
-#define LB_NEED_REDIS "redis-server or redis-check-rdb"
+ * program that looks at its own name; some distributions install the checker alone. So it is
+ * with Valkey, which serves where there is no Redis and knows itself by Redis' names, too. */
+#define LB_NEED_REDIS "redis-server or redis-check-rdb or valkey-server or valkey-check-rdb"
 
 /* Rows of struct lb_setting, of every Redis that holds data. */
 #define LB_REDIS_SETTINGS                                                                                              \

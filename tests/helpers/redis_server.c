@@ -19,7 +19,7 @@
 
 /* Debian installs the server as redis-check-rdb, too: one program that looks at its name. */
 static const char *const programs[] = {"/usr/local/bin/redis-server", "/usr/bin/redis-server",
-                                       "/usr/bin/redis-check-rdb"};
+                                       "/usr/bin/redis-check-rdb", "/usr/bin/valkey-check-rdb"};
 
 static const char *program(void) {
   for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)

@@ -31,7 +31,7 @@ def free_port():
 
 def start_server(folder):
     """A server without a disk, and its port."""
-    real = shutil.which("valkey-server")
+    real = shutil.which("valkey-server") or shutil.which("valkey-check-rdb")
     program = real or shutil.which("redis-server") or shutil.which("redis-check-rdb")
     port = free_port()
     words = ["valkey-server" if real else "redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
@@ -126,7 +126,7 @@ def try_library(work):
     tap.check("a note names both versions", [] if "peer:reference is 1 here; its facts were found with 0.9" in said.stderr else told(said))
 
 
-if not any(map(shutil.which, ("valkey-server", "redis-server", "redis-check-rdb"))):
+if not any(map(shutil.which, ("valkey-server", "valkey-check-rdb", "redis-server", "redis-check-rdb"))):
     print("1..0 # SKIP no Redis is installed")
     sys.exit(0)
 with tempfile.TemporaryDirectory() as work:
