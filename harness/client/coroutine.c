@@ -48,8 +48,8 @@
 #endif
 
 /* A function that leaves by a jump never returns. ThreadSanitizer would count one more call at each switch, until its
- * stack of calls is full. clang's `no_sanitize` does not help: it goes on counting calls. */
-#if defined(FOR_THREADS)
+ * stack of calls is full. clang's `no_sanitize` does not help: it goes on counting calls. gcc 14 knows __has_feature. */
+#if defined(FOR_THREADS) && defined(__clang__)
 #define NEVER_RETURNS __attribute__((disable_sanitizer_instrumentation)) static _Noreturn
 #elif defined(__SANITIZE_THREAD__)
 #define NEVER_RETURNS __attribute__((no_sanitize("thread"))) static _Noreturn

@@ -235,7 +235,7 @@ static lb_ns patience(const struct lb_holder *h, lb_ns deadline) {
 
 /* Asks the server about an unknown attempt until it knows or the time is over. */
 static int resolve(struct lb_holder *h, const struct lb_lock *lock, lb_ns deadline) {
-  for (unsigned tries = 0; h->protocol->resolve; tries++) {
+  while (h->protocol->resolve) {
     keep_up(h);
     int r = lb_hook_call(h, LB_HOOK_RESOLVE, lock, &h->grant, patience(h, deadline));
     if (r == LB_OK || r == LB_BUSY || h->breached) return r;
