@@ -143,7 +143,7 @@ def gnuplot_panels(path, systems, metrics):
     clients = sorted(max(lines.items())[1], key=lambda tick: tick[1])
     each = len(clients) // len(metrics)
     panels = [(axis(clients[i * each:(i + 1) * each]), vertical[i], {}) for i in range(len(metrics))]
-    parts = re.split(r'<g id="gnuplot_plot_(\d+)([a-z])" >', svg)
+    parts = re.split(r'<g id="gnuplot_plot_(\d+)([a-z])"[^>]*>', svg)
     for number, letter, body in zip(parts[1::3], parts[2::3], parts[3::3]):
         panel, plot = ord(letter) - ord("a"), int(number) - 1
         if panel >= len(metrics):
