@@ -26,7 +26,7 @@ expect() { # statement, command...
 }
 # What stands behind the entry point of the image: its exit code and all it says.
 contained() {
-  mapfile -t entry < <(sed -n '/"args": \[/,/\]/p' "$work/bundle/config.json" | sed -n 's/^ *"\([^"]*\)",\{0,1\}$/\1/p')
+  mapfile -t entry < <(sed -n '/"args": \[/,/\]/p' "$work/bundle/config.json" | sed -n 's/^[[:space:]]*"\([^"]*\)",\{0,1\}$/\1/p')
   enter "$work/bundle/rootfs" "${entry[@]}" "$@"
 }
 code() { # expected, then what to call in it
