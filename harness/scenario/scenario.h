@@ -197,13 +197,6 @@ bool lb_scenario_opens_late(const struct lb_scenario *scenario, int client);
  * can be set (LB_NEED_CLOCKS) ... */
 bool lb_scenario_needs(const struct lb_scenario *scenario, enum lb_step_need need);
 
-/* For a timeline: the first fault of a server or a clock during which no client asks for the lock. It lasts from its
- * step to the one that takes it back, or to the end. NULL = a client always asks. */
-const struct lb_step *lb_scenario_unasked(const struct lb_scenario *scenario);
-/* The same the other way round, of restarts and clocks: the index of the first one, not before `from`, in which a
- * client asks, and of the step that takes it back; each may be the number of steps. */
-size_t lb_scenario_next_asked(const struct lb_scenario *scenario, size_t from, size_t *ret_end);
-
 /* For a campaign: the longest time for which clients may ask for the lock without a grant. As given, else what a
  * correct lock can need: the longest fault, the lease of a holder that it hit, and one attempt of a client. */
 int64_t lb_scenario_progress_ms(const struct lb_scenario *scenario);

@@ -3,7 +3,7 @@
  * Whether a client asks for the lock while a fault lasts. Many servers only look at a lock when a client asks. A fault
  * without a question then leaves every lock as it is, and says nothing of it.
  */
-#include "scenario.h"
+#include "scenario_asked.h"
 
 static bool is_back(const struct lb_step *step, const struct lb_step *jump) {
   return step->verb == LB_STEP_CLOCK_JUMP && jump->verb == LB_STEP_CLOCK_JUMP && step->monotonic == jump->monotonic &&

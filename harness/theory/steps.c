@@ -6,6 +6,7 @@
  */
 #include "steps.h"
 #include "facts.h"
+#include "scenario/scenario_asked.h"
 
 static bool is_ask(const struct lb_step *step) { return lb_step_row(step)->asks; }
 

@@ -16,6 +16,7 @@
 #include "client/hooks.h"
 #include "check/circle.h"
 #include "check/evidence.h"
+#include "premises.h"
 
 /* ---- the history out of shared memory ---------------------------------------------------------------------------- */
 

@@ -31,19 +31,6 @@ void lb_judge_unwritten(struct lb_outcome *out, int error);
  * `why` says so unless it says something else. 0 or -ENOMEM. */
 int lb_gauge_judge(const struct lb_stage *stage, const struct lb_stats *stats, struct lb_outcome *out);
 
-/* ---- premises.c ---- */
-
-/* True if all premises were observed. Else `why` names the first that was not, or whose opposite was: "the premise
- * \"client 1 holds\" was not observed". Reads typed facts only. */
-bool lb_premises_observed(const struct lb_scenario *scenario, const struct lb_history *history, struct lb_error *why);
-
-/* The same of what [proof] safe asks for, where one step that observed it is enough: "a safe trial would have to show
- * \"client 1 asked and was not granted\", and no step observed it". */
-bool lb_premises_of_safe(const struct lb_scenario *scenario, const struct lb_history *history, struct lb_error *why);
-/* False, with a reason, if by its steps a client asks while a clock is wrong or after a restart, and no such client was
- * answered. */
-bool lb_premises_answered(const struct lb_scenario *scenario, const struct lb_history *history, struct lb_error *why);
-
 /* ---- keep.c ---- */
 
 /* Writes histories/NAME.hist (a timeline's always, another's when it is not safe), and parts/NAME.latency and

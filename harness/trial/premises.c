@@ -11,7 +11,8 @@
 #include <string.h>
 
 #include "check/evidence.h"
-#include "judge.h"
+#include "premises.h"
+#include "scenario/scenario_asked.h"
 
 /* The role that a fact names is the role of a premise about a server. */
 static bool names_role(const struct lb_history *h, const struct lb_fact *f, struct lb_role role) {

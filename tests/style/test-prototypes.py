@@ -32,7 +32,7 @@ OTHERS = {
     "harness/run/plan.h": 2,
     "harness/run/results.h": 1,
     "harness/scenario/reader.h": 12,
-    "harness/scenario/scenario.h": 10,
+    "harness/scenario/scenario.h": 9,
     "harness/scenario/step.h": 9,
     "harness/servers/cluster.h": 1,
     "harness/servers/family_util.h": 15,
@@ -40,7 +40,7 @@ OTHERS = {
     "harness/show/display.h": 3,
     "harness/show/explain_cell.h": 1,
     "harness/trial/fault.h": 5,
-    "harness/trial/judge.h": 4,
+    "harness/trial/judge.h": 2,
     "harness/trial/timeline.h": 5,
     "harness/trial/workload.h": 3,
 }

@@ -6,6 +6,7 @@
  */
 #include <ctype.h>
 
+#include "scenario/scenario_asked.h"
 #include "scenario/scenario_load.h"
 #include "test.h"
 #include "scenario/scenario.h"

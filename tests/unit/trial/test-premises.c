@@ -8,6 +8,7 @@
 #include "test.h"
 #include "lines.h"
 #include "trial/judge.h"
+#include "trial/premises.h"
 
 /* Steps 2 and 5 look whether client 1 holds, 3 at its server, 4 at the key. */
 #define FILE_OF(premises)                                                                                              \
