@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Holds and double holds: a sweep over the events in order of time. All events of one instant are taken
- * together, first those that begin and end holds, then the accesses (check_access.c), so that the order of
- * equal times cannot make or hide a violation: who held a key strictly before and strictly after an instant
- * is known only when the whole instant is. Per key the present holders stand in a list in order of the begin
- * of their holds. An event costs a constant time, but while several clients hold a key each change looks at
- * all of them, and so may a reader's read.
+ * Holds and double holds: a sweep over the events in order of time. All events of one instant are taken together, first
+ * those that begin and end holds, then the accesses (check_access.c). So the order of equal times cannot make or hide a
+ * violation: the holders just before and just after an instant are known only when the whole instant is. Per key the
+ * present holders stand in a list in order of the begin of their holds. An event costs a constant time. But while
+ * several clients hold a key, each change looks at all of them, and so may a reader's read.
  */
 
 #include "check_sweep.h"
@@ -146,8 +145,8 @@ static void set_lease(struct sweep *s, struct pair *p, const struct lb_event *e)
   touch(s, p->key);
 }
 
-/* A second grant of what is held already begins no new hold, but one more release has to end it, and
- * it counts as the client's latest grant. An exclusive one makes a shared hold exclusive. */
+/* A second grant of what is held already begins no new hold, but one more release has to end it. It counts as the
+ * client's latest grant. An exclusive one makes a shared hold exclusive. */
 static void deepen(struct sweep *s, struct pair *p, size_t event, bool shared) {
   p->depth++;
   if (shared || !p->shared) return;
@@ -328,9 +327,9 @@ static struct pair *first_not_overtaken(const struct sweep *s, const struct key 
   return first;
 }
 
-/* Whether somebody is overtaken in this instant: a holder that would be one too many among those who
- * came after it and still hold. Who merely goes on holding what it was granted long ago is overtaken
- * once: those who come after the first have been granted a lock that was free again. */
+/* Whether a holder is overtaken in this instant: one that would be one too many among those who came after it and still
+ * hold. A client that has held since long ago is overtaken once: the next ones were granted a lock that was free again.
+ */
 static bool overtakes(struct sweep *s, const struct key *k) {
   uint64_t holders, exclusive;
   bool any = false;

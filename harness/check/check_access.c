@@ -12,10 +12,10 @@
  * grown over the first one read by the number of accepted writes. What is missing was overwritten
  * by a client that had read an older value.
  *
- * The same loss, write by write: a write that raises the latest value by one takes nothing away,
- * one that repeats it takes away one update, and one that raises it by more gives back what was
- * counted before. The sum over all writes is the loss of the key; the part of those writes that an
- * ended lease excuses is excused. So is the part of those counted whose clients had read too early. */
+ * The same loss, write by write: a write that raises the latest value by one takes nothing away, and one that repeats
+ * it takes away one update. One that raises it by more gives back what was counted before. The sum over all writes is
+ * the loss of the key; the part of those writes that an ended lease excuses is excused. So is the part of those counted
+ * whose clients had read too early. */
 
 /* Only what was accepted. The first access says where the value stood when the history began. */
 static void follow_value(struct lb_values *v, const struct lb_event *e, bool excused, bool early) {
@@ -55,8 +55,8 @@ void lb_check_lost_updates(struct lb_check *c, const struct lb_values *v) {
  * overlaps are no independent events. Damage is charged where its overlap is: to the fault under which
  * the writer was overtaken, not to the one under which it woke up and wrote.
  *
- * A violation before the first fault is no fault's. One that comes late (a pause that ended, a server that returned,
- * just before the next fault) may be charged to the wrong one of two. A cut that met no packet changed nothing, so it
+ * A violation before the first fault is no fault's. One that comes late may be charged to the wrong one of two (a pause
+ * that ended, or a server that returned, just before the next fault). A cut that met no packet changed nothing, so it
  * is no fault: what happens under it is the earlier fault's.
  *
  * A fault tests exclusion only if the lock is granted before the next one. A lock that is never granted excludes under
@@ -124,8 +124,8 @@ static void charge_damage(struct sweep *s, uint64_t t) {
   if (fault) fault->damaged = true;
 }
 
-/* By each moment at which a holder is overtaken, not by the begin of the episode: faults that follow
- * one another while somebody always holds twice are one episode and several failures. */
+/* By each moment at which a holder is overtaken, not by the begin of the episode: faults that follow one another during
+ * one double hold are one episode and several failures. */
 void lb_check_charge_overlap(struct sweep *s, uint64_t t, bool within_lease) {
   struct charged *fault = latest(s, t);
   if (!fault) return;
@@ -162,9 +162,8 @@ static bool is_anothers(const struct sweep *s, const struct pair *p, uint64_t t)
   return false;
 }
 
-/* Another client holds since before this instant and beyond it; or this client does not hold at
- * all. Only the first holder that is somebody else has to be looked at, for it began first. Readers
- * may read beside readers. */
+/* Another client holds since before this instant and beyond it; or this client does not hold at all. Only the first
+ * other holder has to be looked at, for it began first. Readers may read beside readers. */
 static bool is_dirty(const struct sweep *s, const struct pair *p, const struct lb_event *e) {
   uint32_t other = s->keys[p->key].first;
   if (e->flags & LB_EVF_EARLY) return false;

@@ -50,7 +50,7 @@ struct pair { /* a client and a key: the present hold, or the last one */
   size_t episode;          /* the last one that names the client */
   bool asked;              /* it was granted the key, or may have been */
   bool lost;               /* its last hold ended so, and it has not let go since */
-  bool stranger;           /* its latest release was of what it had never asked for, while somebody held */
+  bool stranger;           /* its latest release was of what it had never asked for, while another client held */
 };
 
 struct orphan { /* a holder that died */

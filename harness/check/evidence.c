@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a history shows beyond its verdict: who might have held a key at a moment, whether a lock could
- * still be had at the end, and whether a trial without damage says anything of its guard. Looks backwards
- * and anew for each question, because only a timeline is asked and its history is short.
+ * What a history shows beyond its verdict: which clients might have held a key at a moment, and whether a lock could
+ * still be had at the end. Also whether a trial without damage says anything of its guard. Looks backwards and anew for
+ * each question, because only a timeline is asked and its history is short.
  */
 #include "evidence.h"
 
@@ -48,8 +48,7 @@ static bool valid_at(const struct lb_event *lease, uint64_t t) {
 
 static size_t index_of(const struct lb_history *h, const struct lb_event *e) { return (size_t)(e - h->events); }
 
-/* Whether anybody was granted the key between two events: then the service had let go of what came
- * before. */
+/* Whether a client was granted the key between two events: then the service had ended all earlier holds. */
 static bool granted_between(const struct lb_history *h, uint32_t key, size_t begin, size_t end) {
   for (size_t i = begin; i < end; i++)
     if (h->events[i].kind == LB_EV_GRANTED && h->events[i].key == key) return true;
@@ -408,8 +407,8 @@ bool lb_evidence_in_vain(const struct lb_history *h, uint64_t ttl_ns, struct lb_
  * Where the resource checks, a stop is a refusal, and it always has an answer. Where clients check themselves, a stop
  * counts if the check was answered (by the client's own clock, by its library, by a server). A stop without an answer
  * is an accident, as of a socket that leads to a dead server: the same client would have written, had it connected
- * again. It is none if the client was cut off, so that no answer could come, or stood still while it asked, so that its
- * time was over before it could read one. A guard is for such stops. */
+ * again. It is none if the client was cut off, so that no answer could come. Nor if it was stopped while it asked, so
+ * that its time was over before it could read one. A guard is for such stops. */
 
 struct guarded {
   const struct lb_history *h;
@@ -538,9 +537,9 @@ enum lb_guard_evidence lb_evidence_guard(const struct lb_history *h, const char 
 
 static bool is_access(const struct lb_event *e) { return e->kind == LB_EV_READ || e->kind == LB_EV_WRITE; }
 
-/* Whether another client had used the resource before this refusal: since the client's own grant, or
- * at any time under a larger number. Who was granted by an old state holds late, and its number was
- * overtaken before it did. */
+/* Whether another client had used the resource before this refusal: since the client's own grant, or at any time under
+ * a larger number. A client that was granted the lock in an old state holds late, and its number was overtaken before
+ * it did. */
 static bool is_overtaken_at(const struct lb_history *h, size_t refusal) {
   const struct lb_event *refused = &h->events[refusal];
   bool since_grant = true;

@@ -19,13 +19,14 @@ bool lb_evidence_observed(const struct lb_history *history, const char *role, bo
  *
  * Silence is an answer only if the request may have left, and a step had looked first: at the server that the client
  * talks to, with no fault of one of the two since; or, after the last fault, that another client holds. The request may
- * not have left if the client gave up, certainly does not hold, and was connected to no server or cannot tell to which.
+ * not have left if the client gave up and certainly does not hold, and was connected to no server or cannot tell to
+ * which.
  *
  * *ret_asked: some client asked, answered or not. Else a clean history says nothing of exclusion. */
 bool lb_evidence_contested(const struct lb_history *history, bool *ret_asked);
 
-/* True if a client was answered, as above, that asked between the fault of step `fault` and the first event of step
- * `end` or a later one: for some of this time at least. True without such a fault. */
+/* True if a client that asked during a fault was answered, as above: for some time between the fault of step `fault`
+ * and the first event of step `end` or a later one. True without such a fault. */
 bool lb_evidence_answered_while(const struct lb_history *history, uint32_t fault, uint32_t end);
 
 /* True if in a history without a fault an acquire gave up though the holder's lease had been over for half a ttl: so it
@@ -44,8 +45,8 @@ struct lb_in_vain {
 bool lb_evidence_in_vain(const struct lb_history *history, uint64_t ttl_ns, struct lb_in_vain *ret);
 
 enum lb_closing_end {
-  LB_CLOSING_NONE,    /* the history does not show that anybody asked again */
-  LB_CLOSING_GRANTED, /* somebody was granted: what stood in the way had ended by itself */
+  LB_CLOSING_NONE,    /* the history does not show that a client asked again */
+  LB_CLOSING_GRANTED, /* a client was granted: what stood in the way had ended by itself */
   LB_CLOSING_REFUSED, /* no client was, though all that could end by itself had ended */
   LB_CLOSING_UNKNOWN, /* no client was, and that may not have had the time to end */
 };

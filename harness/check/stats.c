@@ -36,7 +36,7 @@ struct key {
   size_t release_count, release_capacity;
   bool new_waiter;       /* another client has asked since the last of them, or may have before the first */
   uint32_t asking;       /* clients that ask for it */
-  bool wanted;           /* somebody has asked since the latest grant ... */
+  bool wanted;           /* a client has asked since the latest grant ... */
   uint64_t wanted_since; /* ... or was waiting then: since that time */
   uint64_t asked_until;  /* without a client that asks: until then there was one */
 };

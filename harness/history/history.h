@@ -199,8 +199,8 @@ const struct lb_fact *lb_event_fact(const struct lb_history *history, const stru
 bool lb_event_is_fact(const struct lb_event *event);
 /* Sorts by (t, s); the order of equal pairs is kept. */
 void lb_history_sort(struct lb_history *history);
-/* More events than this are kept in a file instead of memory: one without a name, in $TMPDIR or /var/tmp. Who reads
- * them in order needs little memory then, as the kernel writes their pages out when it lacks some. */
+/* More events than this are kept in a file instead of memory: one without a name, in $TMPDIR or /var/tmp. Reading them
+ * in order then needs little memory, as the kernel writes their pages out when it lacks some. */
 #define LB_HISTORY_IN_MEMORY (UINT32_C(1) << 22)
 /* Makes room for so many events, in either place. 0 or -ENOMEM. */
 int lb_history_reserve(struct lb_history *history, size_t capacity);

@@ -240,8 +240,8 @@ static int parse_line(const struct lb_line *line, const char *text, size_t size,
   return r;
 }
 
-/* Line by line, to the first one that is refused. The last one may lack its newline. Of a line without an end no more
- * than the longest one is looked at. */
+/* Line by line, to the first one that is refused. The last one may lack its newline. A line without an end is read no
+ * further than the longest one may be. */
 int lb_history_parse_json_part(struct lb_line *line, const struct lb_part *part, struct lb_history *to, size_t *used) {
   int r = 0;
   for (*used = 0; r == 0 && *used < part->size;) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A judgement as text: the verdict in the first line, the counts, and each episode as a short story of who did what
- * around the moment when a second client came in. Times in it count from the first event. And the same as JSON.
+ * A judgement as text: the verdict in the first line, the counts, and each episode as a short story around the moment
+ * when a second client came in. Times in it count from the first event. And the same as JSON.
  */
 #include "check_print.h"
 

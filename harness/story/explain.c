@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A story is chosen, then told. A short history is told whole as far as it fits. Of a long one it is the stretch from
- * the grant that was overrun to the moment when everyone knew, and in it what matters most and is nearest to what went
- * wrong. Below the lines stands what happened, in a sentence or two. Moments count from the first event.
+ * A story is chosen, then told. A short history is told whole as far as it fits. A long one is cut to the stretch from
+ * the grant that was overrun to the moment when all clients knew. In it, lines are chosen that matter most and are
+ * nearest to what went wrong. Below the lines stands what happened, in a sentence or two. Moments count from the first
+ * event.
  */
 #include "explain.h"
 
@@ -358,8 +359,8 @@ static int by_rank(const void *a, const void *b) {
   return (x->event > y->event) - (x->event < y->event);
 }
 
-/* The best LINES of the stretch; beside them the latest faults from before it, for a fault is often the cause of what
- * comes much later, and the fact that the history was cut short. */
+/* The best LINES of the stretch, and the fact that the history was cut short. Beside them the latest faults from before
+ * it, for a fault is often the cause of what comes much later. */
 static void choose(struct story *y, struct candidate *line) {
   size_t count = 0, faults = 0, shortened = find_shortened(y);
   for (size_t i = y->from; i <= y->to; i++) {

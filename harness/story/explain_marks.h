@@ -27,8 +27,8 @@ enum lb_wrong { /* flags: one event may be wrong in many ways */
 struct lb_mark {
   unsigned flags;
   size_t other, second, fence_seen; /* events, LB_NO_EVENT = none */
-  /* Not wrong, but what belongs to it. Of `lost`: the first grant of another client since its own. Of a refused access:
-   * the latest access of another client. */
+  /* Not wrong, but part of its story. For `lost`: the first grant of another client since its own. For a refused
+   * access: the latest access of another client. */
   size_t before;
 };
 
