@@ -4,6 +4,7 @@
  */
 #include "suggest.h"
 #include "text.h"
+#include "need.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -119,14 +120,9 @@ const char *lb_suggest(const char *word, const char *const *words, size_t count)
 void lb_grid_begin(struct lb_grid *grid, const char *align) { *grid = (struct lb_grid){.align = align}; }
 
 void lb_grid_add(struct lb_grid *grid, const char *format, ...) {
-  if (grid->count == grid->room) {
-    grid->room = grid->room ? 2 * grid->room : 64;
-    grid->text = realloc(grid->text, grid->room * sizeof *grid->text);
-    if (!grid->text) abort();
-  }
   va_list args;
   va_start(args, format);
-  if (vasprintf(&grid->text[grid->count++], format, args) < 0) abort();
+  if (vasprintf(&LB_APPEND(grid->text, grid->count), format, args) < 0) lb_need(NULL);
   va_end(args);
 }
 

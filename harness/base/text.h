@@ -32,7 +32,7 @@ size_t lb_split_words(char *text, char **words, size_t max);
 struct lb_grid {
   const char *align; /* a letter for each column: 'l' or 'r' */
   char **text;       /* row by row, owned */
-  size_t count, room;
+  size_t count;
 };
 
 /* `align` is borrowed; at most LB_GRID_COLUMNS_MAX letters. */

@@ -17,6 +17,7 @@
 #include "base/csv.h"
 #include "base/interval.h"
 #include "base/json.h"
+#include "base/need.h"
 #include "run/fit.h"
 #include "show/explain_cell.h"
 #include "show/explain_run.h"
@@ -417,13 +418,9 @@ static bool take_measured(struct speed_run *run) {
   while ((r = lb_csv_next(&run->csv, &err)) > 0) {
     char **field = run->csv.field;
     if (strcmp(field[at[SCENARIO]], "contention") != 0 || strcmp(field[at[GUARD]], "none") != 0) continue;
-    struct measured *more = realloc(run->trial, (run->count + 1) * sizeof *more);
-    if (!more) return false;
-    run->trial = more;
-    more[run->count] = (struct measured){.system = field[at[SYSTEM]], .clients = field[at[CLIENTS]]};
-    for (int i = 0; i < COLUMNS_OF_COST; i++)
-      more[run->count].value[i] = *field[value[i]] ? strtod(field[value[i]], NULL) : NAN;
-    run->count++;
+    struct measured *trial = &LB_APPEND(run->trial, run->count);
+    *trial = (struct measured){.system = field[at[SYSTEM]], .clients = field[at[CLIENTS]]};
+    for (int i = 0; i < COLUMNS_OF_COST; i++) trial->value[i] = *field[value[i]] ? strtod(field[value[i]], NULL) : NAN;
   }
   return r == 0;
 }

@@ -11,6 +11,7 @@
 #include "backends/registry.h"
 #include "base/called.h"
 #include "base/json.h"
+#include "base/need.h"
 #include "base/suggest.h"
 #include "run/system.h"
 #include "theory/facts.h"
@@ -121,13 +122,10 @@ static int visit(void *data, struct lb_plan *plan) {
     if (kept.by[i] > w->best[i]) w->best[i] = kept.by[i];
     any |= kept.by[i] != NO_MATCH;
   }
-  struct kept *grown = any ? realloc(w->kept, (w->kept_count + 1) * sizeof *grown) : NULL;
-  if (any && !grown) return lb_complain(LB_EXIT_FAILURE, "out of memory");
   if (!any) return 0;
   kept.plan = *plan;
   *plan = (struct lb_plan){0};
-  w->kept = grown;
-  w->kept[w->kept_count++] = kept;
+  LB_APPEND(w->kept, w->kept_count) = kept;
   return 0;
 }
 

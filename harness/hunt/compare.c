@@ -13,6 +13,7 @@
 #include "run/system.h"
 #include "scenario/scenario_load.h"
 #include "theory/theory.h"
+#include "base/need.h"
 
 static const char *const names[LB_HUNT_RELATION_COUNT] = {"explained", "unexplained", "agrees", "contradicted",
                                                           "not comparable"};
@@ -155,12 +156,9 @@ static int add_scenario(const struct lb_hunt *h, const struct lb_scenario *scena
                         size_t setting_count, struct lb_hunt_comparison *ret) {
   enum lb_verdict expected = scenario->kind == LB_KIND_TIMELINE ? expected_of(h, scenario) : LB_NA;
   if (expected != LB_SAFE && expected != LB_VIOLATED) return 0;
-  struct lb_hunt_told *grown = realloc(ret->scenario, (ret->count + 1) * sizeof *grown);
-  if (!grown) return -ENOMEM;
-  ret->scenario = grown;
   struct lb_hunt_deeds d = lb_hunt_deeds_of(scenario, &h->space.system);
   if (sets_another(h, scenario, settings, setting_count)) d.foreign = LB_HUNT_WHY_OPTION, d.form = "";
-  grown[ret->count++] = tell(h, &d, scenario->name, expected);
+  LB_APPEND(ret->scenario, ret->count) = tell(h, &d, scenario->name, expected);
   if (expected == LB_VIOLATED && d.foreign != LB_HUNT_WHY_OPTION) mark_written(h, &d, ret->written);
   return 0;
 }

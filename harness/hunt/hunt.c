@@ -177,8 +177,9 @@ static int hunt_one(struct lb_hunting *g) {
   g->live.faults = timeline.fault_count;
   struct lb_hunt_batch batch = {.timeline = &one, .count = 1, .guards = 1u << g->order->guard, .repeats = LB_HUNT_SURE};
   r = lb_hunting_play(g, &batch, 1);
-  if (r == 0) r = lb_hunting_find_sets(g);
-  if (r == 0) r = settle(g, true, at);
+  if (r < 0) return r;
+  lb_hunting_find_sets(g);
+  r = settle(g, true, at);
   return r < 0 ? r : 0;
 }
 
@@ -245,8 +246,8 @@ static double left_s(void *clock) {
 static int close_off(struct lb_hunting *g) {
   int r;
   do {
-    r = lb_hunting_find_sets(g);
-    if (r == 0) r = settle(g, false, -1);
+    lb_hunting_find_sets(g);
+    r = settle(g, false, -1);
   } while (r > 0);
   return r;
 }

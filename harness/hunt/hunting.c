@@ -18,9 +18,9 @@ bool lb_hunting_is_over(const struct lb_hunting *g, double share) {
   return g->order->budget_s > 0 && lb_hunting_spent(g) > g->order->budget_s * share;
 }
 
-int lb_hunting_find_sets(struct lb_hunting *g) {
+void lb_hunting_find_sets(struct lb_hunting *g) {
   lb_hunt_sets_clear(&g->h->sets);
-  return lb_hunt_sets_find(&g->h->journal, &g->h->sets);
+  lb_hunt_sets_find(&g->h->journal, &g->h->sets);
 }
 
 bool lb_hunting_knows(const struct lb_hunting *g, size_t timeline) {

@@ -36,8 +36,8 @@ bool lb_hunting_knows(const struct lb_hunting *g, size_t timeline);
 bool lb_hunting_may_ask(const struct lb_hunting *g, size_t timeline, enum lb_guard guard);
 /* Whether a minimal set that breaks within the lease is in it, and it is more than that. */
 bool lb_hunting_is_held(const struct lb_hunting *g, size_t timeline);
-/* Reads the sets off the journal again. 0 or -ENOMEM. */
-int lb_hunting_find_sets(struct lb_hunting *g);
+/* Reads the sets off the journal again. */
+void lb_hunting_find_sets(struct lb_hunting *g);
 
 /* Plays all of them at once. 0; -EINTR, which is an end (h->end), not an error; -errno with one line in err. */
 int lb_hunting_play(struct lb_hunting *g, const struct lb_hunt_batch batch[], size_t count);

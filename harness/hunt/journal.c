@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/error.h"
+#include "base/need.h"
 
 enum { LINE = 600 };
 /* 2: what came of a trial has classes of its own for damage and numbers, which older journals call `lease`. */
@@ -311,13 +312,7 @@ static bool judge(const struct lb_hunt_journal *b, const struct lb_hunt_sets *sm
   return true;
 }
 
-static int add(struct lb_hunt_sets *sets, const struct lb_hunt_set *set) {
-  struct lb_hunt_set *grown = realloc(sets->set, (sets->count + 1) * sizeof *grown);
-  if (!grown) return -ENOMEM;
-  sets->set = grown;
-  sets->set[sets->count++] = *set;
-  return 0;
-}
+static void add(struct lb_hunt_sets *sets, const struct lb_hunt_set *set) { LB_APPEND(sets->set, sets->count) = *set; }
 
 /* One with fewer hosts may stand behind the one that it is a part of. */
 static void drop_contained(const struct lb_hunt_space *space, enum lb_hunt_outcome class, struct lb_hunt_sets *sets) {
@@ -330,22 +325,17 @@ static void drop_contained(const struct lb_hunt_space *space, enum lb_hunt_outco
 
 /* The space is in the order of the number of faults, so sets with fewer faults are known when a larger one is looked
  * at. */
-static int find_class(const struct lb_hunt_journal *b, enum lb_hunt_outcome class, struct lb_hunt_sets *ret) {
+static void find_class(const struct lb_hunt_journal *b, enum lb_hunt_outcome class, struct lb_hunt_sets *ret) {
   struct lb_hunt_set set;
-  int r = 0;
-  for (size_t i = 0; i < b->space->count && r == 0; i++)
-    if (judge(b, ret, i, class, &set)) r = add(ret, &set);
+  for (size_t i = 0; i < b->space->count; i++)
+    if (judge(b, ret, i, class, &set)) add(ret, &set);
   drop_contained(b->space, class, ret);
-  return r;
 }
 
-int lb_hunt_sets_find(const struct lb_hunt_journal *journal, struct lb_hunt_sets *ret) {
+void lb_hunt_sets_find(const struct lb_hunt_journal *journal, struct lb_hunt_sets *ret) {
   *ret = (struct lb_hunt_sets){0};
-  int r = 0;
-  for (int class = LB_HUNT_CLASS_FIRST; class <= LB_HUNT_CLASS_LAST && r == 0; class ++)
-    r = find_class(journal, (enum lb_hunt_outcome) class, ret);
-  if (r < 0) lb_hunt_sets_clear(ret);
-  return r;
+  for (int class = LB_HUNT_CLASS_FIRST; class <= LB_HUNT_CLASS_LAST; class ++)
+    find_class(journal, (enum lb_hunt_outcome) class, ret);
 }
 
 void lb_hunt_sets_clear(struct lb_hunt_sets *sets) {

@@ -125,8 +125,8 @@ struct lb_hunt_sets {
   size_t count;
 };
 
-/* Finds them, under the guard of the journal. 0 (release with lb_hunt_sets_clear()) or -ENOMEM. */
-int lb_hunt_sets_find(const struct lb_hunt_journal *journal, struct lb_hunt_sets *ret);
+/* Finds them, under the guard of the journal. Release with lb_hunt_sets_clear(). */
+void lb_hunt_sets_find(const struct lb_hunt_journal *journal, struct lb_hunt_sets *ret);
 void lb_hunt_sets_clear(struct lb_hunt_sets *sets);
 /* True if the timeline has all faults of one of the minimal sets of this class, replayed or not, and more. */
 bool lb_hunt_sets_contained(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t timeline,

@@ -4,6 +4,7 @@
  * has not run that. Where the two differ both are run again, until it is sure that they do.
  */
 #include "sample.h"
+#include "base/need.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -64,12 +65,8 @@ int lb_hunting_audit_draw(struct lb_hunting *g, size_t faults) {
   int r = open_journal(g);
   if (r == 0) r = lb_hunt_draw(&g->h->space, g->order->seed, faults, LB_HUNT_AUDITED, &drawn, &count);
   if (r < 0) return r;
-  struct lb_hunt_drawn *grown = realloc(a->drawn, (a->count + count + 1) * sizeof *grown);
-  if (!grown) return free(drawn), -ENOMEM;
-  memcpy(grown + a->count, drawn, count * sizeof *grown);
+  for (size_t i = 0; i < count; i++) LB_APPEND(a->drawn, a->count) = drawn[i];
   free(drawn);
-  a->drawn = grown;
-  a->count += count;
   return 0;
 }
 

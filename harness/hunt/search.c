@@ -187,8 +187,8 @@ static size_t count_all(const struct round *r) {
 static ptrdiff_t collect_wanted(struct round *r) {
   memset(r->count, 0, sizeof r->count);
   memset(r->taken, 0, r->g->h->space.count * sizeof *r->taken);
-  int result = lb_hunting_find_sets(r->g);
-  if (result == 0) result = search(r);
+  lb_hunting_find_sets(r->g);
+  int result = search(r);
   if (result < 0) return result;
   if (r->g->order->shard.of > 0) return (ptrdiff_t)count_all(r);
   if (count_all(r) == 0) audit(r);

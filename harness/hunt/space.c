@@ -12,21 +12,13 @@
 
 #include "base/hash.h"
 #include "base/error.h"
+#include "base/need.h"
 #include "base/suggest.h"
 
-enum { FIRST_ROOM = 1024 };
-
-static int add(struct lb_hunt_space *space, size_t *room, const struct lb_hunt_timeline *t) {
-  if (space->count == *room) {
-    size_t more = *room ? *room * 2 : FIRST_ROOM;
-    struct lb_hunt_timeline *grown = realloc(space->timeline, more * sizeof *grown);
-    if (!grown) return -ENOMEM;
-    space->timeline = grown;
-    *room = more;
-  }
-  space->timeline[space->count] = *t;
-  space->timeline[space->count++].pruned = lb_hunt_prune(&space->system, t);
-  return 0;
+static void add(struct lb_hunt_space *space, const struct lb_hunt_timeline *t) {
+  struct lb_hunt_timeline *added = &LB_APPEND(space->timeline, space->count);
+  *added = *t;
+  added->pruned = lb_hunt_prune(&space->system, t);
 }
 
 static bool has_fault(const struct lb_hunt_timeline *t, struct lb_hunt_fault f) {
@@ -48,19 +40,19 @@ static bool belongs(const struct lb_hunt_timeline *t) {
 }
 
 /* Every way to go on from here to `faults` faults: with a letter of a later slot, or of the same slot in any order. */
-static int spell(struct lb_hunt_space *space, size_t *room, const struct words *words, struct lb_hunt_timeline *t,
-                 size_t faults) {
-  int r = 0;
-  if (t->fault_count == faults) return belongs(t) ? add(space, room, t) : 0;
-  for (size_t i = 0; i < words->count && r == 0; i++) {
+static void spell(struct lb_hunt_space *space, const struct words *words, struct lb_hunt_timeline *t, size_t faults) {
+  if (t->fault_count == faults) {
+    if (belongs(t)) add(space, t);
+    return;
+  }
+  for (size_t i = 0; i < words->count; i++) {
     struct lb_hunt_fault f = words->letter[i];
     if (t->fault_count > 0 && f.slot < t->fault[t->fault_count - 1].slot) continue;
     if (has_fault(t, f)) continue;
     t->fault[t->fault_count++] = f;
-    r = spell(space, room, words, t, faults);
+    spell(space, words, t, faults);
     t->fault_count--;
   }
-  return r;
 }
 
 /* Where no clock can be set nothing drifts, and its control would be one of nothing. */
@@ -90,35 +82,30 @@ static size_t place_of(const struct lb_hunt_space *space, const struct lb_hunt_t
   return space->places > 0 ? lb_hash(LB_HASH_BEGIN, bytes, len) % space->places : 0;
 }
 
-static int make_places(struct lb_hunt_space *space) {
+static void make_places(struct lb_hunt_space *space) {
   space->places = 2 * space->count + 1;
-  space->place = calloc(space->places, sizeof *space->place);
-  if (!space->place) return -ENOMEM;
+  space->place = lb_need(calloc(space->places, sizeof *space->place));
   for (size_t i = 0; i < space->count; i++) {
     size_t at = place_of(space, &space->timeline[i]);
     while (space->place[at] > 0) at = (at + 1) % space->places;
     space->place[at] = i + 1;
   }
-  return 0;
 }
 
 int lb_hunt_space_make(const struct lb_hunt_system *system, int faults_max, const struct lb_hunt_switches *switches,
                        struct lb_hunt_space *ret) {
-  size_t room = 0;
-  int r = 0;
   *ret = (struct lb_hunt_space){.system = *system, .faults_max = faults_max};
   if (switches) ret->switches = *switches;
   if (faults_max < 0 || faults_max > LB_HUNT_FAULTS_MAX) return *ret = (struct lb_hunt_space){0}, -EINVAL;
-  for (size_t faults = 0; faults <= (size_t)faults_max && r == 0; faults++)
-    for (unsigned g = 0; g < LB_HUNT_REGIME_COUNT && r == 0; g++) {
+  for (size_t faults = 0; faults <= (size_t)faults_max; faults++)
+    for (unsigned g = 0; g < LB_HUNT_REGIME_COUNT; g++) {
       struct lb_hunt_timeline t = {.regime = (enum lb_hunt_regime)g};
       struct words words;
       words.count = lb_hunt_letters(system, t.regime, ret->switches.without, words.letter);
-      if (!is_empty(&words, t.regime)) r = spell(ret, &room, &words, &t, faults);
+      if (!is_empty(&words, t.regime)) spell(ret, &words, &t, faults);
     }
-  if (r == 0) r = make_places(ret);
-  if (r < 0) lb_hunt_space_clear(ret);
-  return r;
+  make_places(ret);
+  return 0;
 }
 
 void lb_hunt_space_clear(struct lb_hunt_space *space) {

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/need.h"
 
 #define TREE_MAX 512
 #define END_MS 1000 /* how long a killed process may take to be gone, a stopped one to stand still */
@@ -52,17 +53,13 @@ static bool read_link(const char *pid, struct link *ret) {
 }
 
 static size_t read_links(struct link **ret) {
-  size_t count = 0, room = 0;
+  size_t count = 0;
   *ret = NULL;
   DIR *proc = opendir("/proc");
   for (struct dirent *d; proc && (d = readdir(proc));) {
     if (!isdigit((unsigned char)d->d_name[0])) continue;
-    if (count == room) {
-      struct link *more = realloc(*ret, (room = room ? room * 2 : 256) * sizeof *more);
-      if (!more) break;
-      *ret = more;
-    }
-    if (read_link(d->d_name, &(*ret)[count])) count++;
+    struct link link;
+    if (read_link(d->d_name, &link)) LB_APPEND(*ret, count) = link;
   }
   if (proc) closedir(proc);
   return count;

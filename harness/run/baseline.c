@@ -17,6 +17,7 @@
 #include "judging.h"
 #include "results.h"
 #include "base/files.h"
+#include "base/need.h"
 
 /* In the order of how bad. */
 enum rank { UNKNOWN, GOOD, STUCK, VIOLATED };
@@ -34,15 +35,11 @@ struct lb_baseline {
 
 enum { BYTES_MAX = 64 << 20 };
 
-static int add(struct lb_baseline *b, const char *what, const char *name, enum rank rank) {
-  struct row *more = realloc(b->row, (b->count + 1) * sizeof *more);
-  if (!more) return -ENOMEM;
-  b->row = more;
-  struct row *row = &more[b->count++];
+static void add(struct lb_baseline *b, const char *what, const char *name, enum rank rank) {
+  struct row *row = &LB_APPEND(b->row, b->count);
   *row = (struct row){.rank = rank};
   snprintf(row->what, sizeof row->what, "%s", what);
   snprintf(row->name, sizeof row->name, "%s", name);
-  return 0;
 }
 
 /* ---- a results folder ------------------------------------------------------------------------ */
@@ -52,26 +49,23 @@ static const char *text_of(const json_t *o, const char *key) {
   return text ? text : "";
 }
 
-static int read_cells(struct lb_baseline *b, const json_t *run) {
+static void read_cells(struct lb_baseline *b, const json_t *run) {
   size_t i;
   const json_t *cell;
-  int r = 0;
   json_array_foreach(json_object_get(run, "cells"), i, cell) {
     const char *verdict = text_of(cell, "verdict");
     bool good = strcmp(verdict, "safe") == 0 || json_integer_value(json_object_get(cell, "delayed")) > 0;
     if (strcmp(text_of(cell, "guard"), "none") != 0 || json_integer_value(json_object_get(cell, "trials")) == 0)
       continue;
-    if (r == 0)
-      r = add(b, text_of(cell, "scenario"), text_of(cell, "system"),
-              json_integer_value(json_object_get(cell, "violated")) > 0 ? VIOLATED
-              : json_integer_value(json_object_get(cell, "stuck")) > 0  ? STUCK
-              : good                                                    ? GOOD
-                                                                        : UNKNOWN);
+    add(b, text_of(cell, "scenario"), text_of(cell, "system"),
+        json_integer_value(json_object_get(cell, "violated")) > 0 ? VIOLATED
+        : json_integer_value(json_object_get(cell, "stuck")) > 0  ? STUCK
+        : good                                                    ? GOOD
+                                                                  : UNKNOWN);
   }
-  json_array_foreach(json_object_get(json_object_get(run, "check"), "failed"), i, cell) if (r == 0) r =
+  json_array_foreach(json_object_get(json_object_get(run, "check"), "failed"), i, cell)
       add(b, text_of(json_object_get(run, "check"), "command"), json_string_value(cell) ? json_string_value(cell) : "",
           VIOLATED);
-  return r;
 }
 
 static int read_folder(struct lb_baseline *b, struct lb_error *err) {
@@ -83,8 +77,9 @@ static int read_folder(struct lb_baseline *b, struct lb_error *err) {
   json_t *run = json_load_file(path, 0, &why);
   if (!run) return lb_refuse(err, "%s:%d: %s", path, why.line, why.text);
   int r = json_is_array(json_object_get(run, "cells"))
-              ? read_cells(b, run)
+              ? 0
               : lb_refuse(err, "%s: 'cells' is missing, expected a list", path);
+  if (r == 0) read_cells(b, run);
   json_decref(run);
   return r;
 }
@@ -137,8 +132,7 @@ static int read_junit(struct lb_baseline *b, const char *text, struct lb_error *
     if (!attribute(at, "classname", what, sizeof what) || !attribute(at, "name", name, sizeof name))
       return lb_refuse(err, "%s: testcase %zu: expected classname and name", b->path, b->count + 1);
     cut_guard(name);
-    int r = add(b, what, name, rank_of(at, end));
-    if (r < 0) return r;
+    add(b, what, name, rank_of(at, end));
     at = next;
   }
   return strstr(first, "</testsuite>") ? 0 : lb_refuse(err, "%s: is cut off, expected </testsuite>", b->path);

@@ -11,6 +11,7 @@
 
 #include "base/interval.h"
 #include "base/csv.h"
+#include "base/need.h"
 
 /* For what was never measured: a timeline waits for leases and failovers for some seconds, a load needs a little beside
  * what it is told. */
@@ -20,18 +21,14 @@
 enum column { SCENARIO, SYSTEM, CLIENTS, ASKED, START, REST, COLUMN_COUNT };
 static const char *const columns[COLUMN_COUNT] = {"scenario", "system", "clients", "asked_s", "start_s", "rest_s"};
 
-static int add(struct lb_times *times, char *const field[], const int at[]) {
-  struct lb_times_row *grown = realloc(times->row, (times->count + 1) * sizeof *grown);
-  if (!grown) return -ENOMEM;
-  times->row = grown;
-  struct lb_times_row *row = &grown[times->count++];
+static void add(struct lb_times *times, char *const field[], const int at[]) {
+  struct lb_times_row *row = &LB_APPEND(times->row, times->count);
   *row = (struct lb_times_row){.clients = (int)strtol(field[at[CLIENTS]], NULL, 10),
                                .asked_s = strtod(field[at[ASKED]], NULL),
                                .start_s = strtod(field[at[START]], NULL),
                                .rest_s = strtod(field[at[REST]], NULL)};
   snprintf(row->scenario, sizeof row->scenario, "%s", field[at[SCENARIO]]);
   snprintf(row->system, sizeof row->system, "%s", field[at[SYSTEM]]);
-  return 0;
 }
 
 int lb_times_read(const char *path, struct lb_times *ret, struct lb_error *err) {
@@ -40,8 +37,7 @@ int lb_times_read(const char *path, struct lb_times *ret, struct lb_error *err) 
   *ret = (struct lb_times){0};
   if (r < 0) return r;
   for (int i = 0; i < COLUMN_COUNT && r >= 0; i++) r = at[i] = lb_csv_column(&csv, columns[i], err);
-  while (r >= 0 && (r = lb_csv_next(&csv, err)) > 0)
-    if ((r = add(ret, csv.field, at)) < 0) lb_error(err, r, "out of memory");
+  while (r >= 0 && (r = lb_csv_next(&csv, err)) > 0) add(ret, csv.field, at);
   lb_csv_close(&csv);
   if (r < 0) lb_times_clear(ret);
   return r;

@@ -23,6 +23,7 @@
 #include "system.h"
 #include "backends/registry.h"
 #include "base/error.h"
+#include "base/need.h"
 #include "own/own.h"
 #include "theory/facts_cell.h"
 
@@ -203,22 +204,15 @@ static void clear(struct systems *list) {
 }
 
 /* "PROTOCOL@TOPOLOGY", in two parts. */
-static int add_name(struct systems *list, const char *protocol, const char *topology) {
+static void add_name(struct systems *list, const char *protocol, const char *topology) {
   char *name = NULL;
-  if (asprintf(&name, "%s%s%s", protocol, *topology ? "@" : "", topology) < 0) return -ENOMEM;
+  if (asprintf(&name, "%s%s%s", protocol, *topology ? "@" : "", topology) < 0) lb_need(NULL);
   for (size_t i = 0; i < list->count; i++) {
     if (strcmp(list->name[i], name) != 0) continue;
     free(name);
-    return 0;
+    return;
   }
-  char **grown = realloc(list->name, (list->count + 1) * sizeof *grown);
-  if (!grown) {
-    free(name);
-    return -ENOMEM;
-  }
-  list->name = grown;
-  list->name[list->count++] = name;
-  return 0;
+  LB_APPEND(list->name, list->count) = name;
 }
 
 /* Whether a line is for servers of the user's own that this run has not: it then says nothing. */
@@ -236,7 +230,7 @@ static bool is_foreign(const struct lb_expect *expect) { return strchr(expect->s
  * be installed. */
 static bool adds(const struct lb_expect *expect) { return lb_expect_is_exact(expect) && !is_foreign(expect); }
 
-/* What the scenarios name exactly: of one protocol, or of all (NULL). How many, or negative. */
+/* What the scenarios name exactly: of one protocol, or of all (NULL). How many. */
 static int add_stated(struct systems *list, const char *protocol) {
   int found = 0;
   size_t length = protocol ? strlen(protocol) : 0;
@@ -247,23 +241,22 @@ static int add_stated(struct systems *list, const char *protocol) {
       if (protocol ? !lb_expect_is_exact(&scenario->expect[i]) : !adds(&scenario->expect[i])) continue;
       if (is_elsewhere(&scenario->expect[i])) continue;
       if (protocol && (strncmp(name, protocol, length) != 0 || name[length] != '@')) continue;
-      if (add_name(list, name, "") < 0) return -ENOMEM;
+      add_name(list, name, "");
       found++;
     }
   }
   return found;
 }
 
-/* Those of a group's systems that are of the protocol. How many, or negative. */
+/* Those of a group's systems that are of the protocol. How many. */
 static int add_those_of(struct systems *list, const char *group, const char *protocol) {
-  int r = 0, found = 0;
+  int found = 0;
   size_t length = strlen(protocol);
-  char *copy = strdup(lb_group(group) ? lb_group(group) : ""), *rest = copy;
-  if (!copy) return -ENOMEM;
-  for (char *name; r == 0 && (name = strsep(&rest, ","));)
-    if (strncmp(name, protocol, length) == 0 && name[length] == '@') r = add_name(list, name, ""), found++;
+  char *copy = lb_need(strdup(lb_group(group) ? lb_group(group) : "")), *rest = copy;
+  for (char *name; (name = strsep(&rest, ","));)
+    if (strncmp(name, protocol, length) == 0 && name[length] == '@') add_name(list, name, ""), found++;
   free(copy);
-  return r < 0 ? r : found;
+  return found;
 }
 
 /* The same of the first of the groups that has any. */
@@ -281,53 +274,49 @@ static bool has_attack(const struct systems *list) {
   return false;
 }
 
-/* Each topology on which the scenario means something; a suite has all. How many, or negative. */
+/* Each topology on which the scenario means something; a suite has all. How many. */
 static int add_topologies(struct systems *list, const struct lb_protocol *protocol) {
-  int r = 0, found = 0;
-  for (const char *const *name = protocol->topologies; r == 0 && *name; name++) {
+  int found = 0;
+  for (const char *const *name = protocol->topologies; *name; name++) {
     const struct lb_topology *topology = list->m->request->product ? NULL : lb_topology_find(*name);
     if (topology && !lb_scenario_means_something(list->scenarios, topology)) continue;
-    r = add_name(list, protocol->name, *name), found++;
+    add_name(list, protocol->name, *name), found++;
   }
-  return r < 0 ? r : found;
+  return found;
 }
 
 /* A protocol alone means its systems in a group, else those that the scenario names, else (a plugin) its topologies.
  * Without any it means the default topology, whose cell then says why it cannot run. A word that is no protocol stays
  * as it is, and is refused when its cell is made. */
-static int add_named(struct systems *list, const char *name) {
-  int r = 0;
+static void add_named(struct systems *list, const char *name) {
+  int found = 0;
   const struct lb_protocol *protocol = lb_protocol_find(name);
-  if (!protocol) return add_name(list, name, "");
-  if (list->m->request->product || has_attack(list)) r = add_grouped(list, name);
-  if (r == 0) r = add_stated(list, name);
-  if (r == 0) r = add_topologies(list, protocol);
-  if (r == 0) r = add_name(list, name, "");
-  return r < 0 ? r : 0;
+  if (protocol && (list->m->request->product || has_attack(list))) found = add_grouped(list, name);
+  if (protocol && found == 0) found = add_stated(list, name);
+  if (protocol && found == 0) found = add_topologies(list, protocol);
+  if (found == 0) add_name(list, name, "");
 }
 
 /* Protocol after protocol as the registry has them, so that those of one server stand together in the tables. At the
  * end what is of no protocol: it is refused when its cell is made. */
-static int add_all_stated(struct systems *list) {
-  int r = 0;
+static void add_all_stated(struct systems *list) {
   const struct lb_protocol *protocol;
-  for (size_t i = 0; r >= 0 && (protocol = lb_protocol_at(i)); i++) {
+  for (size_t i = 0; (protocol = lb_protocol_at(i)); i++) {
     if (protocol->traits & LB_TRAIT_FOREIGN) continue;
-    if (has_attack(list)) r = add_those_of(list, "standard", protocol->name);
-    if (r >= 0) r = add_stated(list, protocol->name);
+    if (has_attack(list)) add_those_of(list, "standard", protocol->name);
+    add_stated(list, protocol->name);
   }
-  if (r >= 0) r = add_stated(list, NULL);
-  return r < 0 ? r : 0;
+  add_stated(list, NULL);
 }
 
-static int find_systems(struct systems *list) {
-  int r = 0;
-  if (!list->m->systems) return add_all_stated(list);
-  char *copy = strdup(list->m->systems), *rest = copy;
-  if (!copy) return -ENOMEM;
-  for (char *name; r == 0 && (name = strsep(&rest, ","));) r = add_named(list, name);
+static void find_systems(struct systems *list) {
+  if (!list->m->systems) {
+    add_all_stated(list);
+    return;
+  }
+  char *copy = lb_need(strdup(list->m->systems)), *rest = copy;
+  for (char *name; (name = strsep(&rest, ","));) add_named(list, name);
   free(copy);
-  return r;
 }
 
 /* ---- guards -------------------------------------------------------------------------------------------------- */
@@ -473,11 +462,12 @@ int lb_plan_add_cells(const struct lb_plan_making *m, struct lb_error *err) {
   const struct lb_plan *plan = m->plan;
   bool all = m->request->product;
   struct systems list = {.m = m, .scenarios = plan->scenarios, .scenario_count = plan->scenario_count};
-  int r = all ? find_systems(&list) : 0;
+  int r = 0;
+  if (all) find_systems(&list);
   for (size_t i = 0; r == 0 && i < plan->scenario_count; i++) {
     struct systems own = {.m = m, .scenarios = &plan->scenarios[i], .scenario_count = 1};
-    if (!all && m->systems) r = find_systems(&own);
-    if (r == 0) r = add_cells_of(m, &plan->scenarios[i], all ? &list : m->systems ? &own : NULL, err);
+    if (!all && m->systems) find_systems(&own);
+    r = add_cells_of(m, &plan->scenarios[i], all ? &list : m->systems ? &own : NULL, err);
     clear(&own);
   }
   clear(&list);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/need.h"
 #include "base/suggest.h"
 #include "reader.h"
 
@@ -121,19 +122,10 @@ static int parse_verdict(const char *system, const char *word, enum lb_verdict *
   return lb_refuse(err, "%s = %s: expected " WORDS ", and a reason: %s = safe: REASON", system, word, system);
 }
 
-static int append(struct lb_scenario *scenario, enum lb_guard guard, const char *system, enum lb_verdict verdict,
-                  const char *reason) {
-  struct lb_expect *expect = realloc(scenario->expect, (scenario->expect_count + 1) * sizeof *expect);
-  if (!expect) return -ENOMEM;
-  scenario->expect = expect;
-  expect[scenario->expect_count] = (struct lb_expect){guard, strdup(system), verdict, strdup(reason)};
-  if (expect[scenario->expect_count].system && expect[scenario->expect_count].reason) {
-    scenario->expect_count++;
-    return 0;
-  }
-  free(expect[scenario->expect_count].system);
-  free(expect[scenario->expect_count].reason);
-  return -ENOMEM;
+static void append(struct lb_scenario *scenario, enum lb_guard guard, const char *system, enum lb_verdict verdict,
+                   const char *reason) {
+  LB_APPEND(scenario->expect, scenario->expect_count) =
+      (struct lb_expect){guard, lb_need(strdup(system)), verdict, lb_need(strdup(reason))};
 }
 
 /* One name of the key, under each guard of the section. */
@@ -145,8 +137,8 @@ static int add_name(struct lb_scenario *scenario, unsigned guards, const char *s
   for (size_t i = 0; i < scenario->expect_count; i++)
     if (guards & 1u << scenario->expect[i].guard && strcmp(scenario->expect[i].system, system) == 0)
       return lb_refuse(err, "%s is expected twice", system);
-  for (int g = 0, r; g < LB_GUARD_COUNT; g++)
-    if (guards & 1u << g && (r = append(scenario, (enum lb_guard)g, system, verdict, reason)) < 0) return r;
+  for (int g = 0; g < LB_GUARD_COUNT; g++)
+    if (guards & 1u << g) append(scenario, (enum lb_guard)g, system, verdict, reason);
   return 0;
 }
 

@@ -3,6 +3,7 @@
  * The files of scenarios: their names, and which there are.
  */
 #include "reader.h"
+#include "base/need.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -42,20 +43,13 @@ struct listing {
   size_t count;
 };
 
-static int add_file(struct listing *l, const char *folder, const char *theme, const char *file) {
-  char **names = realloc(l->names, (l->count + 1) * sizeof *names);
-  if (names) l->names = names;
-  char **paths = realloc(l->paths, (l->count + 1) * sizeof *paths);
-  if (paths) l->paths = paths;
+static void add_file(struct listing *l, const char *folder, const char *theme, const char *file) {
   char *path = NULL;
+  size_t names = l->count;
   bool top = strcmp(theme, ".") == 0;
-  if (!names || !paths || asprintf(&path, "%s/%s%s%s", folder, top ? "" : theme, top ? "" : "/", file) < 0)
-    return -ENOMEM;
-  l->paths[l->count] = path;
-  l->names[l->count] = lb_scenario_name_of(path);
-  if (!l->names[l->count]) return free(path), -ENOMEM;
-  l->count++;
-  return 0;
+  if (asprintf(&path, "%s/%s%s%s", folder, top ? "" : theme, top ? "" : "/", file) < 0) lb_need(NULL);
+  LB_APPEND(l->names, names) = lb_need(lb_scenario_name_of(path));
+  LB_APPEND(l->paths, l->count) = path;
 }
 
 static int add_theme(struct listing *l, const char *folder, const char *theme) {
@@ -64,7 +58,7 @@ static int add_theme(struct listing *l, const char *folder, const char *theme) {
   snprintf(place, sizeof place, "%s/%s", folder, theme);
   int count = scandir(place, &entries, is_scenario_file, by_name), r = count < 0 ? -errno : 0;
   for (int i = 0; i < count; i++) {
-    if (r == 0) r = add_file(l, folder, theme, entries[i]->d_name);
+    add_file(l, folder, theme, entries[i]->d_name);
     free(entries[i]);
   }
   free(entries);

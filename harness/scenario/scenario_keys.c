@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/need.h"
 #include "base/suggest.h"
 #include "base/text.h"
 
@@ -253,12 +254,9 @@ static int add_step(const char *name, const char *text, int line, struct lb_step
   int r = lb_step_parse(text, &step, err);
   if (r == -EINVAL) return lb_error_prefix(err, "%s = %s: ", name, text);
   if (r < 0) return r;
-  struct lb_step *steps = realloc(*list, (*count + 1) * sizeof *steps);
-  if (!steps) return free(step.text), -ENOMEM;
   step.line = line;
   step.number = (uint32_t)*count + 1;
-  *list = steps;
-  steps[(*count)++] = step;
+  LB_APPEND(*list, *count) = step;
   return 0;
 }
 
@@ -427,10 +425,7 @@ static int add_premise(const struct lb_scenario_key *key, struct lb_scenario *sc
   int r = lb_premise_parse(value, &premise, err);
   if (r == -EINVAL) return lb_error_prefix(err, "%s = %s: ", key->name, value);
   if (r < 0) return r;
-  struct lb_premise *premises = realloc(scenario->premises, (scenario->premise_count + 1) * sizeof *premises);
-  if (!premises) return free(premise.text), -ENOMEM;
-  scenario->premises = premises;
-  premises[scenario->premise_count++] = premise;
+  LB_APPEND(scenario->premises, scenario->premise_count) = premise;
   return 0;
 }
 
@@ -440,10 +435,7 @@ static int add_option(const struct lb_scenario_key *key, struct lb_scenario *sce
   const char *dot = strchr(value, '.'), *equals = strchr(value, '=');
   bool form = dot && equals && dot > value && equals > dot + 1 && equals[1] && strcspn(value, " \t") == strlen(value);
   if (!form) return lb_refuse(err, "%s = %s: expected %s", key->name, value, lb_scenario_type_name(key->type));
-  char *copy = strdup(value), **options = realloc(scenario->options, (scenario->option_count + 1) * sizeof *options);
-  if (options) scenario->options = options;
-  if (!copy || !options) return free(copy), -ENOMEM;
-  options[scenario->option_count++] = copy;
+  LB_APPEND(scenario->options, scenario->option_count) = lb_need(strdup(value));
   return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/need.h"
 #include "base/process.h"
 #include "base/suggest.h"
 #include "expect.h"
@@ -247,14 +248,12 @@ static void take_steps(struct lb_step **to, size_t *to_count, struct lb_step **f
 
 /* `premise` and `safe` share a list, and one of them may stand in the file. */
 static int take_premises(struct lb_scenario *to, struct lb_scenario *from, bool of_safe, int line) {
-  struct lb_premise *grown = realloc(to->premises, (to->premise_count + from->premise_count + 1) * sizeof *grown);
-  if (!grown) return -ENOMEM;
-  to->premises = grown;
   for (size_t i = 0; i < from->premise_count; i++) {
     struct lb_premise *premise = &from->premises[i];
     if (premise->of_safe != of_safe) continue;
-    grown[to->premise_count] = *premise;
-    grown[to->premise_count++].line = line;
+    struct lb_premise *taken = &LB_APPEND(to->premises, to->premise_count);
+    *taken = *premise;
+    taken->line = line;
     premise->text = NULL;
   }
   return 0;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/need.h"
 #include "base/suggest.h"
 #include "expect.h"
 #include "scenario_load.h"
@@ -61,36 +62,18 @@ static int check_twice(struct reading *r) {
   return 0;
 }
 
-/* Room for one more. */
-static int grow(struct reading *r) {
-  struct lb_suite *s = r->suite;
-  char **scenarios = realloc(s->scenarios, (s->count + 1) * sizeof *scenarios);
-  if (scenarios) s->scenarios = scenarios;
-  char **settings = realloc(s->settings, (s->count + 1) * sizeof *settings);
-  if (settings) s->settings = settings;
-  int *lines = realloc(r->section_lines, (s->count + 1) * sizeof *lines);
-  if (lines) r->section_lines = lines;
-  unsigned *guards = realloc(s->own_guards, (s->count + 1) * sizeof *guards);
-  if (guards) s->own_guards = guards, guards[s->count] = 0;
-  return scenarios && settings && lines && guards ? 0 : lb_ini_refuse(&r->ini, -ENOMEM, "out of memory");
-}
-
 /* It is loaded here and kept until the next section, so that settings can be tried on it. The suite
  * itself keeps the path: the plan loads it again. */
 static int add_scenario(struct reading *r, char *path) {
   struct lb_error why;
   struct lb_suite *s = r->suite;
   if (lb_scenario_load(path, &r->scenario, &why) < 0) return lb_ini_refuse(&r->ini, -EINVAL, "%s", why.text);
-  if (check_twice(r) < 0 || grow(r) < 0) return -EINVAL;
-  char *kept = strdup(path), *none = strdup("");
-  if (!kept || !none) {
-    free(kept);
-    free(none);
-    return lb_ini_refuse(&r->ini, -ENOMEM, "out of memory");
-  }
-  s->scenarios[s->count] = kept;
-  s->settings[s->count] = none;
-  r->section_lines[s->count++] = r->ini.line;
+  if (check_twice(r) < 0) return -EINVAL;
+  size_t settings = s->count, guards = s->count, lines = s->count;
+  LB_APPEND(s->settings, settings) = lb_need(strdup(""));
+  LB_APPEND(s->own_guards, guards) = 0;
+  LB_APPEND(r->section_lines, lines) = r->ini.line;
+  LB_APPEND(s->scenarios, s->count) = lb_need(strdup(path));
   return 0;
 }
 

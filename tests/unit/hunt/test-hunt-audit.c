@@ -234,7 +234,7 @@ TEST(what_was_run_does_not_change_what_is_drawn) {
   size_t *order, count, held[LB_HUNTING_SAMPLE_MAX], again[LB_HUNTING_SAMPLE_MAX], safe[LB_HUNTING_SAMPLE_MAX];
   assert_int_equal(lb_hunt_order(&hunt.space, 7, &order, &count), 0);
   enter(&hunt.journal, "L0", LB_HUNT_LEASE, LB_HUNT_SURE);
-  assert_int_equal(lb_hunting_find_sets(&g), 0);
+  lb_hunting_find_sets(&g);
   size_t some = lb_hunting_draw_held(&g, order, count, held);
   assert_true(some > 0);
   for (size_t i = 0; i < some; i++) lb_hunt_journal_add(&hunt.journal, held[i], LB_GUARD_NONE, LB_HUNT_LEASE, "");
