@@ -96,7 +96,8 @@ static int write_both(const struct join *j, const char *partial, const char *fol
 static bool has(const json_t *sittings, const json_t *sitting) {
   const json_t *one;
   size_t i;
-  json_array_foreach(sittings, i, one) if (json_equal(one, sitting)) return true;
+  json_array_foreach(sittings, i, one)
+    if (json_equal(one, sitting)) return true;
   return false;
 }
 

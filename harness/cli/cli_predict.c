@@ -170,8 +170,8 @@ static void print_row(json_t *rows, size_t first, const char *verdict) {
   lb_table_wrap(text, 2, 4);
   free(text);
   if (*lb_text_of(row, "guards")) fputs("      ", stdout), lb_table_wrap(lb_text_of(row, "guards"), 6, 6);
-  json_array_foreach(json_object_get(row, "differs"), i, line) fputs("    ! ", stdout),
-      lb_table_wrap(json_string_value(line), 6, 6);
+  json_array_foreach(json_object_get(row, "differs"), i, line)
+    fputs("    ! ", stdout), lb_table_wrap(json_string_value(line), 6, 6);
 }
 
 static void print_verdict(json_t *rows, const char *verdict) {
@@ -179,8 +179,8 @@ static void print_verdict(json_t *rows, const char *verdict) {
   json_t *row;
   json_array_foreach(rows, i, row) count += strcmp(lb_text_of(row, "verdict"), verdict) == 0;
   if (count) printf("\n%s in %zu:\n", verdict, count);
-  json_array_foreach(rows, i, row) if (strcmp(lb_text_of(row, "verdict"), verdict) == 0 &&
-                                       !json_object_get(row, "told")) print_row(rows, i, verdict);
+  json_array_foreach(rows, i, row)
+    if (strcmp(lb_text_of(row, "verdict"), verdict) == 0 && !json_object_get(row, "told")) print_row(rows, i, verdict);
 }
 
 /* What is lost comes first. */

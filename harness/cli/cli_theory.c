@@ -67,7 +67,7 @@ static void print_terms(const json_t *terms) {
     }
     printf("  %s=", lb_text_of(term, "fact"));
     json_array_foreach(json_object_get(term, "values"), v, value)
-        printf("%s%s", v ? "|" : "", json_string_value(value));
+      printf("%s%s", v ? "|" : "", json_string_value(value));
     printf("\n      ");
     lb_table_wrap(lb_text_of(term, "meaning"), 6, 6);
   }
@@ -174,7 +174,8 @@ static int count_lines(struct coverage *c, const char *path) {
 static void add_once(json_t *list, const char *text) {
   size_t i;
   const json_t *old;
-  json_array_foreach(list, i, old) if (strcmp(json_string_value(old), text) == 0) return;
+  json_array_foreach(list, i, old)
+    if (strcmp(json_string_value(old), text) == 0) return;
   json_array_append_new(list, json_string(text));
 }
 
@@ -248,8 +249,8 @@ static void join(const json_t *list, char *ret, size_t size) {
   size_t i, at = 0;
   const json_t *word;
   *ret = '\0';
-  json_array_foreach(list, i, word) if (at < size) at +=
-      (size_t)snprintf(ret + at, size - at, "%s%s", i ? ", " : "", json_string_value(word));
+  json_array_foreach(list, i, word)
+    if (at < size) at += (size_t)snprintf(ret + at, size - at, "%s%s", i ? ", " : "", json_string_value(word));
 }
 
 /* "SCENARIO: SYSTEMS under GUARDS: predicted violated, stated n/a" and, if asked for, why. */

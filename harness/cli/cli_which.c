@@ -237,8 +237,8 @@ static json_t *names_of(const struct which *w) {
   size_t i;
   json_t *name;
   for (int flawed = 0; flawed < 2; flawed++)
-    json_array_foreach(all, i, name) if (is_flawed_system(w, json_string_value(name)) == (bool)flawed)
-        json_array_append(ret, name);
+    json_array_foreach(all, i, name)
+      if (is_flawed_system(w, json_string_value(name)) == (bool)flawed) json_array_append(ret, name);
   json_decref(all);
   return ret;
 }
@@ -248,8 +248,8 @@ static json_t *left_of(const json_t *systems) {
   json_t *ret = json_array();
   size_t i;
   const json_t *system;
-  json_array_foreach(systems, i, system) if (!json_integer_value(json_object_get(system, "lost")))
-      json_array_append(ret, json_object_get(system, "system"));
+  json_array_foreach(systems, i, system)
+    if (!json_integer_value(json_object_get(system, "lost"))) json_array_append(ret, json_object_get(system, "system"));
   return ret;
 }
 
@@ -389,8 +389,8 @@ static bool any_nothing(const json_t *systems) {
   const json_t *system, *cell;
   json_array_foreach(systems, i, system) {
     if (json_integer_value(json_object_get(system, "lost"))) continue;
-    json_array_foreach(json_object_get(system, "cells"), c,
-                       cell) if (strcmp(lb_text_of(cell, "verdict"), "n/a") == 0) return true;
+    json_array_foreach(json_object_get(system, "cells"), c, cell)
+      if (strcmp(lb_text_of(cell, "verdict"), "n/a") == 0) return true;
   }
   return false;
 }
@@ -398,8 +398,9 @@ static bool any_nothing(const json_t *systems) {
 static void print_left(const json_t *systems) {
   size_t i;
   const json_t *system;
-  json_array_foreach(systems, i, system) if (!json_integer_value(json_object_get(system, "lost")) &&
-                                             !json_object_get(system, "told")) print_group(systems, i);
+  json_array_foreach(systems, i, system)
+    if (!json_integer_value(json_object_get(system, "lost")) && !json_object_get(system, "told"))
+      print_group(systems, i);
   if (any_nothing(systems))
     puts("\nn/a: by its facts, the fault takes nothing from the lock, or the question cannot be put to it");
   print_costs(systems);
@@ -410,7 +411,8 @@ static void print_left(const json_t *systems) {
 static const json_t *find(const json_t *systems, const char *name) {
   size_t i;
   const json_t *system;
-  json_array_foreach(systems, i, system) if (strcmp(lb_text_of(system, "system"), name) == 0) return system;
+  json_array_foreach(systems, i, system)
+    if (strcmp(lb_text_of(system, "system"), name) == 0) return system;
   return NULL;
 }
 

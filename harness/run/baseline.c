@@ -64,8 +64,8 @@ static void read_cells(struct lb_baseline *b, const json_t *run) {
                                                                   : UNKNOWN);
   }
   json_array_foreach(json_object_get(json_object_get(run, "check"), "failed"), i, cell)
-      add(b, text_of(json_object_get(run, "check"), "command"), json_string_value(cell) ? json_string_value(cell) : "",
-          VIOLATED);
+    add(b, text_of(json_object_get(run, "check"), "command"), json_string_value(cell) ? json_string_value(cell) : "",
+        VIOLATED);
 }
 
 static int read_folder(struct lb_baseline *b, struct lb_error *err) {

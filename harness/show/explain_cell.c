@@ -231,7 +231,8 @@ static const json_t *only_asked(const json_t *cells, const struct parts *parts) 
 static const json_t *first_violated(const json_t *cells) {
   const json_t *cell;
   size_t i;
-  json_array_foreach(cells, i, cell) if (json_integer_value(json_object_get(cell, "violated")) > 0) return cell;
+  json_array_foreach(cells, i, cell)
+    if (json_integer_value(json_object_get(cell, "violated")) > 0) return cell;
   return NULL;
 }
 

@@ -230,8 +230,8 @@ static void check_cell(const struct run *run, const json_t *cell) {
   const json_t *scenario;
   bool known = false, safe = strcmp(text_of(cell, "verdict"), "safe") == 0;
   bool bounded = json_is_number(json_object_get(cell, "upper95"));
-  json_array_foreach(json_object_get(run->json, "scenarios"), i, scenario) known =
-      known || strcmp(text_of(scenario, "name"), text_of(cell, "scenario")) == 0;
+  json_array_foreach(json_object_get(run->json, "scenarios"), i, scenario)
+    known = known || strcmp(text_of(scenario, "name"), text_of(cell, "scenario")) == 0;
   if (!known) breach("%s/run.json: scenario '%s' of a cell is not described", run->dir, text_of(cell, "scenario"));
   if (safe != bounded)
     breach("%s/run.json: %s %s: upper95 is for safe cells, and for all of them", run->dir, text_of(cell, "scenario"),
