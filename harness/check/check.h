@@ -83,7 +83,7 @@ struct lb_check {
   size_t episode_count;   /* == double_holds */
   bool excluded;          /* some hand-off was not from reader to reader */
   bool shortened;         /* only the begin of the history was kept */
-  bool freed_by_stranger; /* a release of who had never asked was confirmed while another client held */
+  bool freed_by_stranger; /* a release of a client that had never asked was confirmed while another client held */
   bool revived;           /* a client that had lost the lock had it renewed while another one held */
 };
 

@@ -2,8 +2,8 @@
  *
  * The table of counters, and what can be done with a number by its row alone.
  *
- * Every counter has 8 bytes, whatever its type: uint64_t, int64_t or double. So one can be copied,
- * summed and printed by its offset, and who shows counters never names one.
+ * Every counter has 8 bytes, whatever its type: uint64_t, int64_t or double. So one can be copied, summed and printed
+ * by its offset, and code that shows counters never names one.
  */
 #include "counter.h"
 

@@ -64,7 +64,7 @@ struct lb_stats {
   } no_grant, no_grant_open; /* these times, the first of the longest; all zero if no client waited */
   /* For one client that is refused while others are granted the lock: from its first request after its latest grant to
    * its latest refusal, or to its next grant. */
-  int64_t left_out_ns, left_out_open_ns; /* the longest, and that of who was not granted again; -1 = none */
+  int64_t left_out_ns, left_out_open_ns; /* the longest, and that of a client not granted again; -1 = none */
   uint32_t left_out, left_out_open;      /* the clients */
   uint32_t unanswered;                   /* clients that asked, and never were granted a key nor refused one */
   uint32_t never_granted;                /* clients that were refused, and never granted any */

@@ -106,8 +106,8 @@ static int make_folder(const char *of, const struct lb_shard *shard, const char 
   return r < 0 ? lb_complain(r, "cannot make %s: %s", ret, strerror(-r)) : 0;
 }
 
-/* Beside what is told, for who only looks at the end and at the code: what a hunt leaves out for a wrong reason it
- * cannot find. */
+/* Beside what is told, for a user who only looks at the end and at the code: what a hunt leaves out for a wrong reason
+ * it cannot find. */
 static int judge(const struct lb_hunt *h) {
   size_t wrong = lb_hunt_audit_count(&h->audit, &h->journal, LB_HUNT_OTHER);
   if (h->end == LB_HUNT_INTERRUPTED) return LB_EXIT_STOPPED;

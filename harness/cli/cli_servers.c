@@ -125,8 +125,8 @@ static bool add_everywhere(char **list, const struct lb_protocol *protocol) {
   return found;
 }
 
-/* A foreign library may make keys that are not called after the run, so who wants it there has to name it. A floor is no
- * lock. */
+/* A foreign library may make keys that are not called after the run, so a user who wants it there has to name it. A
+ * floor is no lock. */
 static void add_all(char **list) {
   const struct lb_protocol *protocol;
   for (size_t i = 0; (protocol = lb_protocol_at(i)); i++)

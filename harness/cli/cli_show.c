@@ -109,7 +109,7 @@ static void show_design(const struct lb_protocol *p) {
     printf("%s%.*s\n", end > line ? "  " : "", (int)(end - line), line);
 }
 
-/* What its exclusion rests on, each in a line; nothing of who declares nothing. */
+/* What its exclusion rests on, each in a line; nothing if the protocol declares nothing. */
 static void show_assumptions(const struct lb_protocol *p) {
   const char *label = "assumes:";
   for (const struct lb_assumption *a = lb_assumptions; a->name; a++)

@@ -32,7 +32,7 @@ static const char *owner_of(enum lb_term_of of) {
   return owners[of];
 }
 
-/* In the words of who has to write one. */
+/* In the words of a user who has to write one. */
 static const char *place_of(const char *owner) {
   if (strcmp(owner, "lock") == 0)
     return "of a lock: its table in backends/, `facts` in peers/peers.ini, the greeting of an adapter";

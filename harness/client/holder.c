@@ -143,7 +143,7 @@ static int stop_at_end(struct lb_holder *h) {
   return lb_holder_give_up_hold(h);
 }
 
-/* An answer that comes after the end of the lease is of no use to who goes by that end. */
+/* An answer that comes after the end of the lease is of no use to a client that goes by that end. */
 static lb_ns renewal_deadline(struct lb_holder *h) {
   lb_ns deadline = lb_now(h->env) + lb_earlier(lb_holder_ttl_over(h, 3), RENEW_MS * LB_NS_PER_MS);
   return h->guard == LB_GUARD_DEADLINE ? lb_earlier(deadline, h->grant.valid_until) : deadline;

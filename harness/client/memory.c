@@ -40,8 +40,8 @@ static size_t share_of(size_t all, size_t writers) {
   return (all - CONTROLLER_EVENTS) / writers / EVENTS_PER_PAGES * EVENTS_PER_PAGES;
 }
 
-/* In memory the same for every writer, and a little for the controller, who records facts only. Behind it each log has
- * its share of `all` as room for what it spills. 0 or -ENOMEM. */
+/* In memory the same for every writer, and a little for the controller, which records facts only. Behind it each log
+ * has its share of `all` as room for what it spills. 0 or -ENOMEM. */
 static int share_out(struct lb_memory *memory, size_t all) {
   size_t writers = memory->log_count - 1, room = share_of(all, writers);
   uint32_t each = (uint32_t)share_of(LB_EVENTS_MAX, writers);

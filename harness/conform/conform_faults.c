@@ -389,7 +389,7 @@ static void doubts_a_broken_connection(struct lb_conform *c) {
   WANT(LB_OK, lb_conform_doubt(c, 0, key, &a));
   shutdown_sockets(&c->target);
   await_doubt(c, key, &a);
-  lb_clock_sleep_until(in_ms(100)); /* time to connect again, for who does so by itself */
+  lb_clock_sleep_until(in_ms(100)); /* time for a library to connect again by itself */
   await_doubt(c, key, &a);
   if (!c->protocol->holds || ask_until_known(c, key, &a) != LB_OK) return;
   WANT(LB_OK, lb_conform_doubt(c, 0, key, &a));

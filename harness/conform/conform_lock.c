@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether it is a lock, and whose: its table, one holder at a time, who may release, what an old grant is still worth,
- * and numbers that grow. What a trait admits is checked as well, or it would say too much. Where a statement waits for
- * a grant it tries for a while (lb_conform_acquire()): the contract does not say that a release is seen everywhere at
- * once.
+ * Whether it is a lock, and whose: its table, one holder at a time, which client may release, what an old grant is
+ * still worth, and numbers that grow. What a trait admits is checked as well, or it would say too much. Where a
+ * statement waits for a grant it tries for a while (lb_conform_acquire()): the contract does not say that a release is
+ * seen everywhere at once.
  */
 #include "conform_calls.h"
 #include "conform_process.h"

@@ -26,8 +26,8 @@ static void one_server_knows(struct lb_conform *c) {
   WANT(LB_OK, lb_conform_release(c, 0, held, &a));
 }
 
-/* A session that has just been granted a lock talks to somebody, who has answered it, so the record is
- * there: at the server that it names, and not only somewhere. */
+/* A session that has just been granted a lock talks to a server that has answered it, so the record is there: at the
+ * server that it names, and not only somewhere. */
 static void names_its_server(struct lb_conform *c) {
   const char *key = lb_conform_key(c);
   struct lb_grant a = LB_GRANT_INIT;

@@ -21,7 +21,7 @@ const char *lb_hunt_relation_name(enum lb_hunt_relation relation) { return names
 
 /* ---- a set beside a scenario ------------------------------------------------------------------------------------- */
 
-/* Until after a takeover or for good is the same to who asks in between. A client that is cut off is healed
+/* Until after a takeover or for good is the same to a client that asks in between. A client that is cut off is healed
  * whenever. */
 static bool same_undo(struct lb_hunt_fault of_set, struct lb_hunt_fault deed) {
   if (of_set.undo == LB_HUNT_STAYS || lb_hunt_of_client(of_set)) return true;

@@ -138,7 +138,7 @@ static enum lb_hunt_pruned of_pairs(const struct lb_hunt_timeline *t) {
 /* ---- bounds ------------------------------------------------------------------------------------------ */
 
 /* Slow servers keep leases longer, and a fast client gives them up sooner; where clients stamp leases by their wall
- * clock, a holder that is ahead takes a longer one, and who is behind waits longer. */
+ * clock, a holder that is ahead takes a longer one, and a client that is behind waits longer. */
 static bool is_harmless(struct lb_hunt_fault f) {
   if (!lb_hunt_of_client(f)) return f.kind == LB_HUNT_BACK || f.kind == LB_HUNT_SLOW;
   if (f.target == LB_HUNT_C2) return f.kind == LB_HUNT_BACK;

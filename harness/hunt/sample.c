@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * An audit of what a hunt does not run, played: each timeline that was drawn, and who stands for it if the hunt
- * has not run that. Where the two differ both are run again, until it is sure that they do.
+ * An audit of what a hunt does not run, played: each timeline that was drawn, and its stand-in if the hunt has not run
+ * that. Where the two differ both are run again, until it is sure that they do.
  */
 #include "sample.h"
 #include "base/need.h"

@@ -133,8 +133,8 @@ static bool stop_tree(pid_t root, pid_t *tree, size_t max, size_t *ret_count) {
   return still;
 }
 
-/* SIGSTOP is the only signal that has to hold for all at once: a pause of which one process goes on
- * serving would be no pause. Any other goes to who is there, the group last. */
+/* SIGSTOP is the only signal that has to hold for all at once: a pause of which one process goes on serving would be no
+ * pause. Any other signal goes to the processes that are there, the group last. */
 int lb_proctree_signal(pid_t root, int sig) {
   pid_t tree[TREE_MAX];
   size_t count;

@@ -34,7 +34,7 @@ const struct lb_isolation *lb_isolation_probe(void);
  * -errno. alive, parents_end: the two ends of a pipe; the child closes the write end, so that the pipe ends with the
  * parent. It reads once, to notice a parent that died before the child could ask for that signal. */
 pid_t lb_sandbox_fork(int alive, int parents_end);
-/* The same in the network of this machine, for who has to reach servers that are not ours. */
+/* The same in the network of this machine, for a trial that has to reach servers that are not ours. */
 pid_t lb_sandbox_fork_online(int alive, int parents_end);
 /* In the sandbox: a memory file system on `dir`. 0 or -errno. */
 int lb_sandbox_mount_memory(const char *dir);

@@ -120,7 +120,7 @@ static int worker_start(const struct lb_source *source, const struct lb_job *job
   return 0;
 }
 
-/* One that has died in between is noticed by who hears it. */
+/* One that has died in between is noticed when its outcome is read. */
 static void worker_tell(const struct worker *worker, const struct lb_job *job) {
   const char *text = job ? job->text : NULL;
   struct order order = {job && !text ? &job->plan : NULL, text ? strlen(text) + 1 : 0};

@@ -28,7 +28,7 @@ bool lb_job_measures(const struct lb_job *job);
 
 enum lb_next {
   LB_NEXT_NOW,
-  LB_NEXT_LATER, /* perhaps: it depends on what runs, on the machine, or on who writes the input */
+  LB_NEXT_LATER, /* perhaps: it depends on what runs, on the machine, or on the writer of the input */
   LB_NEXT_NONE,
 };
 

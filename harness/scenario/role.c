@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Roles: how a step names hosts ("current primary", "node 2", "holder"). A role is kept as written and resolved when
- * its step is played, because only then is it known who is primary or who holds. So what is checked here is form, not
- * whether a topology has such a node.
+ * its step is played, because only then is it known which server is primary or which client holds. So what is checked
+ * here is form, not whether a topology has such a node.
  *
  * Premises: the facts that a step observes. A fact is held against each of a few forms, word by word; what fits none is
  * refused at the word that the best of them came to.

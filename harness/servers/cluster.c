@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is the same for all running topologies: laying one out, restarting servers, waiting for a
- * failover. And servers for who only calls a protocol.
+ * What is the same for all running topologies: laying one out, restarting servers, waiting for a failover. And servers
+ * for callers that only call a protocol.
  */
 #include "cluster.h"
 
@@ -118,7 +118,7 @@ void lb_cluster_target(struct lb_cluster *cluster, struct lb_target *ret) {
   if (family_of(cluster)->target) return family_of(cluster)->target(cluster->topology->own, cluster->endpoint, ret);
   for (size_t i = 0; i < cluster->server_count; i++) {
     const struct lb_server *server = &cluster->server[i];
-    /* A server behind another one is there for who inspects it, under a name that no client looks for. */
+    /* A server behind another one is there for the harness to inspect it, under a name that no client looks for. */
     const char *service = !family_of(cluster)->fronted ? server->service
                           : server->data               ? "behind"
                                                        : family_of(cluster)->service;
@@ -310,7 +310,7 @@ int lb_cluster_failover(struct lb_cluster *cluster, int old, lb_ns deadline) {
   return 0;
 }
 
-/* ---- servers for who only calls a protocol ----------------------------------------------------- */
+/* ---- servers for callers of a protocol ----------------------------------------------------- */
 
 enum { START_S = 60 };
 

@@ -112,7 +112,7 @@ int lb_cluster_await_alone(struct lb_cluster *cluster, size_t index, lb_ns deadl
  * independent masters: until a majority answers without `old`). 0, LB_TIMEOUT, or -errno. */
 int lb_cluster_failover(struct lb_cluster *cluster, int old, lb_ns deadline);
 
-/* ---- the servers of one topology on loopback, started fresh, for who wants nothing but to call a protocol ----
+/* ---- the servers of one topology on loopback, started fresh, for callers that only call a protocol ----
  *
  * No faults, no clients. (A trial has its site, trial/site.h.) In a sandbox of its own (sandbox.h), which ends what is
  * left. */

@@ -242,9 +242,9 @@ static int64_t logged_at(const struct lb_server *server, const char *text, const
   return when;
 }
 
-/* No command tells a server's time: a node's times are the leader's. But the server logs every word
- * it is asked, with its own time and the port of who asks, before it answers; and it answers this
- * word also when it has lost its quorum. */
+/* No command tells a server's time: a node's times are the leader's. But the server logs every word it is asked, with
+ * its own time and the port of the client that asks, before it answers; and it answers this word also when it has lost
+ * its quorum. */
 static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
   const struct lb_server *server = &cluster->server[index];
   char said[100], asked[16];

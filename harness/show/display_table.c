@@ -233,7 +233,7 @@ static void guard_text(const struct lb_cell_sum *cell, enum lb_display_style sty
       {(long long)cell->sum.stopped_no_answer, "no answer"},
       {(long long)cell->sum.refused, "refused"},
   };
-  enum { DAMAGE = 3 }; /* so many of these come first; where there is any, who was stopped does not matter */
+  enum { DAMAGE = 3 }; /* so many of these come first; where there is any, stopped clients do not matter */
   bool damaged = cell->sum.lost_updates > 0 || cell->sum.stale_writes > 0;
   for (size_t i = 0; i < sizeof more / sizeof *more && (i < DAMAGE || !damaged); i++) {
     size_t n = strlen(buf);

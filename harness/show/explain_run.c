@@ -170,8 +170,8 @@ static int open_trials(const struct finder *f, const char *path, struct lb_csv *
   return r < 0 ? r : 0;
 }
 
-/* Not finding a trial is an error only for who asked for a number: a skipped cell has none, and its
- * headline says why. */
+/* Not finding a trial is an error only if the user asked for a number: a skipped cell has none, and its headline says
+ * why. */
 static int choose_trial(const struct finder *f, int number) {
   char path[PATH_MAX];
   struct lb_csv csv;

@@ -207,7 +207,7 @@ const char *lb_facts_get(const struct lb_facts *facts, const char *name, char *b
   }
 }
 
-/* What ends a hold, where it stands and who renews it is a lock's kind. These are mistakes, which another lock of that
+/* What ends a hold, where it stands and what renews it is a lock's kind. These are mistakes, which another lock of that
  * kind on the same servers need not make. */
 void lb_facts_without_flaws(struct lb_facts *facts) {
   static const char *const flaws[] = {"release", "asks",  "heeds",    "believes",     "queue",   "refused", "end",

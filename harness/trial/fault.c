@@ -2,7 +2,7 @@
  *
  * A fault from its row: done, proved by its effect before anything goes on, and undone.
  *
- * Which of the tables has the row does not matter to who asks: verbs are told apart by the table that has an `act` for
+ * Which of the tables has the row does not matter to callers: verbs are told apart by the table that has an `act` for
  * them. A test checks that every verb has a player.
  */
 #include "fault.h"

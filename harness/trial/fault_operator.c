@@ -280,8 +280,8 @@ static int back_up(struct lb_doing *d) {
   return r;
 }
 
-/* Their files are changed while all are dead. One that an earlier step has killed may be dead; one that died by itself is
- * found by who starts it again. */
+/* Their files are changed while all are dead. One that an earlier step has killed may be dead; one that died by itself
+ * is found when it is started again. */
 static int change_files(struct lb_doing *d, int (*change)(struct lb_cluster *cluster, size_t index)) {
   struct lb_cluster *cluster = &d->s->cluster;
   for (size_t i = 0; i < d->a->server_count; i++)

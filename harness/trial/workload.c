@@ -92,7 +92,7 @@ static int silent(struct lb_stage *s, struct lb_client *client, int result) {
 
 typedef int counts(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret);
 
-/* -1: they do not say. Only a load is counted: faults change who decides, and who has counted what. */
+/* -1: they do not say. Only a load is counted: faults change which server decides, and what each has counted. */
 static int64_t read_count(struct lb_stage *s, counts *count) {
   uint64_t counted;
   if (s->plan->scenario->kind != LB_KIND_LOAD || s->cluster.data_count == 0) return -1;
