@@ -159,7 +159,8 @@ static void answer_of_an_extension_is_lost(struct lb_conform *c) {
   is_free(c, key);
 }
 
-/* The client has gone, so it never learns the outcome: the lease has to end by itself. */
+/* The client has gone, so it never learns the outcome: the lease has to end by itself. A service may know one lease for
+ * all locks, that of the set-up. */
 static void lost_answer_ends_with_its_lease(struct lb_conform *c) {
   KEY;
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
@@ -168,7 +169,7 @@ static void lost_answer_ends_with_its_lease(struct lb_conform *c) {
   lb_conform_try_for(c, 0, key, BRIEF_MS, &a, in_ms(LOST_MS));
   shutdown_sockets(&c->target);
   if (has(c, LB_TRAIT_SESSION)) lb_conform_hang_up(c, 0);
-  WANT(LB_OK, lb_conform_acquire(c, 1, key, &b, BRIEF_MS + SLACK_MS));
+  WANT(LB_OK, lb_conform_acquire(c, 1, key, &b, TTL_MS + SLACK_MS));
   WANT(LB_OK, lb_conform_release(c, 1, key, &b));
 }
 
@@ -257,7 +258,7 @@ static void dead_clients_hold_nothing(struct lb_conform *c) {
   lb_conform_join(&others, 2 * LB_CONFORM_CALL_MS);
   atomic_store(&c->shared->inside, 2);
   lb_conform_join(c, LB_CONFORM_CALL_MS);
-  int64_t ms = SLACK_MS + (has(c, LB_TRAIT_SESSION) ? 2 * BRIEF_SESSION_MS : BRIEF_MS);
+  int64_t ms = SLACK_MS + (has(c, LB_TRAIT_SESSION) ? 2 * BRIEF_SESSION_MS : TTL_MS);
   for (int i = 0; i < count; i++) {
     struct lb_grant g = LB_GRANT_INIT;
     WANT(LB_OK, lb_conform_queue_up(c, 0, wanted[i], &g, ms));
@@ -299,14 +300,15 @@ static uint64_t largest_fence(struct lb_conform *c, const char *key) {
   return fence;
 }
 
-/* What a record on a disk says holds after a restart, too. What a server process has in its memory may be gone, and is
- * then gone for all clients. */
+/* What a record on a disk says holds after a restart, too, while its lease runs: a service may have given a shorter one
+ * than was asked for. What a server process has in its memory may be gone, and is then gone for all clients. */
 static void hold_is_what_it_is_said_to_be(struct lb_conform *c, const char *key, struct lb_grant *grant, bool kept) {
   struct lb_grant b = LB_GRANT_INIT;
   lb_ns end = in_ms(BACK_MS);
   int r = ask_until_known(c, key, grant);
-  if (kept) WANT(LB_OK, r);
-  if (r == LB_OK) {
+  bool runs = lb_clock_ns() < grant->valid_until;
+  if (kept && runs) WANT(LB_OK, r);
+  if (r == LB_OK && runs) {
     do r = lb_conform_try(c, 1, key, &b);
     while (r != LB_BUSY && r != LB_OK && lb_clock_ns() < end);
     WANT(LB_BUSY, r);
