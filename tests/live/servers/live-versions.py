@@ -51,7 +51,7 @@ def pour(source, sink, mode):
         while data := source.recv(1 << 20):
             begin = data.find(b"# Server\r\n")
             if mode and begin >= 0:
-                text = re.sub(rb"redis_version:.*?\r\n|redis_mode:.*?\r\n", b"", data[begin:]).rstrip(b"\r\n") + b"\r\n" + SAYS % mode
+                text = re.sub(rb"(redis_version|redis_mode|server_mode|server_name|valkey_version):.*?\r\n", b"", data[begin:]).rstrip(b"\r\n") + b"\r\n" + SAYS % mode
                 data = b"$%d\r\n%s\r\n" % (len(text), text)
             sink.sendall(data)
     except OSError:
