@@ -266,7 +266,7 @@ int lb_redis_end_session(struct lb_cluster *cluster, size_t index, const char *c
       return lb_text_add(said, "has closed %zu connection%s", had.count, had.count == 1 ? "" : "s"), 0;
   }
   return lb_fail(cluster->env, -ETIMEDOUT,
-                 known ? "%s still has a connection of that client" : "%s does not connections its connections", name);
+                 known ? "%s still has a connection of that client" : "%s does not list its connections", name);
 }
 
 /* A server with an append-only file also has a dump if it was a replica: the one that its primary sent. */
