@@ -3,7 +3,6 @@
  * This process: the name that it was called by and has, where its files are, and what it forgets of its
  * environment.
  */
-#include "called.h"
 #include "process.h"
 
 #include <limits.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * process.h - this process: where its files are, what it forgets of the user's environment, and its name.
+ * process.h - this process: where its files are, what it forgets of the user's environment, its name, and what hints tell
+ * the user to type.
  */
 #ifndef LB_PROCESS_H
 #define LB_PROCESS_H
@@ -27,5 +28,11 @@ void lb_title_init(int argc, char **argv);
 /* Renames this process; cut to the space its arguments take. Without lb_title_init() only the short
  * name changes. */
 void lb_title_set(const char *title);
+
+/* LOCKBENCH_CALLED_AS if it is set and not empty (./bench sets it), else "lockbench". Never NULL;
+ * not to be freed, and good until the environment changes. */
+const char *lb_called(void);
+/* A path as one would type it here: without the current folder where it is below that. Part of `path`. */
+const char *lb_from_here(const char *path);
 
 #endif

@@ -2,7 +2,6 @@
  *
  * Texts: put together piece by piece, refused, printed, spelt wrong, in tables.
  */
-#include "suggest.h"
 #include "text.h"
 #include "need.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * text.h - texts: put together piece by piece, made safe to print, in tables.
+ * text.h - texts: put together piece by piece, made safe to print, in tables; and "did you mean ...?"
  */
 #ifndef LB_TEXT_H
 #define LB_TEXT_H
@@ -42,5 +42,9 @@ void lb_grid_begin(struct lb_grid *grid, const char *align);
 void lb_grid_add(struct lb_grid *grid, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Writes all whole rows, one blank between columns, none at the end of a line, and takes the texts away. */
 void lb_grid_end(struct lb_grid *grid, FILE *out);
+
+/* The word of words[0..count) nearest to `word`, or NULL if none is near (distance above a third of
+ * its length, at least 2). */
+const char *lb_suggest(const char *word, const char *const *words, size_t count);
 
 #endif

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 
 #include "evidence.h"
+#include "check_access.h"
+#include "check_order.h"
 
 /* ---- holds ------------------------------------------------------------------------------------------------------- */
 

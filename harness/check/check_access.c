@@ -4,6 +4,7 @@
  * were writes of a holder that another one had overtaken, whose updates were lost, and what each fault cost.
  */
 #include "check_sweep.h"
+#include "check_access.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,6 +10,7 @@
  */
 
 #include "check_sweep.h"
+#include "check_order.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -108,23 +108,4 @@ static inline void lb_keep_longest(int64_t *longest, uint64_t from, uint64_t to)
   if ((int64_t)(to - from) > *longest) *longest = (int64_t)(to - from);
 }
 
-/* For any event, when the holders of its instant are known: judges an accepted access of the resource. 0 or -ENOMEM. */
-int lb_check_access(struct sweep *sweep, const struct lb_event *event);
-/* The same events again, after all of the instant have been judged: what later instants may know of
- * them, so that an access overtakes none of its own instant. 0 or -ENOMEM. */
-int lb_check_remember_access(struct sweep *sweep, const struct lb_event *event);
-/* At the end: adds the lost updates of a key, and those of them that nothing excuses. */
-void lb_check_lost_updates(struct lb_check *check, const struct lb_values *values);
-
-/* What each fault cost. Before the sweep: finds the faults. 0 or -ENOMEM. */
-int lb_check_find_faults(struct sweep *sweep);
-/* In it, in any order of times: a holder is overtaken at `t`. */
-void lb_check_charge_overlap(struct sweep *sweep, uint64_t t, bool within_lease);
-/* After it, when all episodes are known. */
-void lb_check_count_faults(struct sweep *sweep);
-
-/* What follows the sorted order and needs no holds: grants, hand-offs, fences, what guards found.
- * `permits`: by key. 0 or -ENOMEM. */
-int lb_check_order(const struct lb_history *history, const uint64_t *permits, struct lb_check *check);
-
 #endif

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/called.h"
+#include "base/process.h"
 #include "base/clock.h"
 #include "base/csv.h"
 #include "base/files.h"

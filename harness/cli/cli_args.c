@@ -12,12 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/called.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "cli.h"
 #include "run/bring.h"
 #include "scenario/scenario.h"
-#include "base/suggest.h"
 #include "theory/theory.h"
 #include "version.h"
 

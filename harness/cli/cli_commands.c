@@ -12,12 +12,12 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "base/called.h"
+#include "base/process.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/machine.h"
 #include "base/error.h"
-#include "base/suggest.h"
+#include "base/text.h"
 #include "scenario/scenario.h"
 #include "show/live.h"
 

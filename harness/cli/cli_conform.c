@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "backends/registry.h"
-#include "base/called.h"
-#include "base/suggest.h"
+#include "base/process.h"
+#include "base/text.h"
 #include "conform/conform.h"
 #include "run/bring.h"
 #include "run/exit.h"

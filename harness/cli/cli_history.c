@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/called.h"
+#include "base/process.h"
 #include "check/check.h"
 #include "story/check_print.h"
 #include "story/explain.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "backends/registry.h"
-#include "base/called.h"
+#include "base/process.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "cli.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "backends/registry.h"
-#include "base/called.h"
+#include "base/process.h"
 #include "network/proc.h"
 #include "run/bring.h"
 #include "run/tally.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/called.h"
+#include "base/process.h"
 
 enum { COLUMNS = 100, ROWS_SHOWN = 6, GUARDS_SHOWN = 3, RESTS_SHOWN = 6, LINE = 2000 };
 

@@ -14,7 +14,6 @@
 
 #include "backends/foreign/foreign.h"
 #include "backends/registry.h"
-#include "base/suggest.h"
 #include "base/text.h"
 #include "client/holder.h"
 #include "check/counter.h"

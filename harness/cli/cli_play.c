@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/suggest.h"
+#include "base/text.h"
 #include "run/engine.h"
 #include "run/journal.h"
 #include "run/plan.h"

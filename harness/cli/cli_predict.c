@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "backends/registry.h"
-#include "base/called.h"
+#include "base/process.h"
 #include "base/csv.h"
 #include "base/interval.h"
 #include "base/json.h"

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/called.h"
+#include "base/process.h"
 #include "run/system.h"
 #include "run/journal.h"
 #include "run/plan.h"

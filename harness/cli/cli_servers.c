@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "backends/registry.h"
-#include "base/called.h"
-#include "base/suggest.h"
+#include "base/process.h"
+#include "base/text.h"
 #include "client/env.h"
 #include "run/exit.h"
 #include "run/rundir.h"

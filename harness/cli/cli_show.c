@@ -14,9 +14,8 @@
 
 #include "backends/foreign/foreign.h"
 #include "backends/registry.h"
-#include "base/called.h"
+#include "base/process.h"
 #include "base/text.h"
-#include "base/suggest.h"
 #include "client/holder.h"
 #include "cost/cost.h"
 #include "run/fit.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/called.h"
+#include "base/process.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "cli.h"

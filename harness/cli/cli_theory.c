@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "backends/registry.h"
-#include "base/called.h"
+#include "base/process.h"
 #include "base/json.h"
-#include "base/suggest.h"
+#include "base/text.h"
 #include "run/fit.h"
 #include "run/system.h"
 #include "run/settings.h"

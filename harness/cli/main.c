@@ -11,11 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/called.h"
 #include "cli.h"
 #include "run/system.h"
 #include "show/display.h"
-#include "base/suggest.h"
+#include "base/text.h"
 #include "base/process.h"
 #include "version.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "backends/registry.h"
-#include "base/suggest.h"
+#include "base/text.h"
 
 /* ---- the table of a protocol ------------------------------------------------------------------ */
 

@@ -10,7 +10,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/suggest.h"
+#include "base/text.h"
 
 static const char *const phases[] = {NULL, "measure", "end", "closing", "closed", NULL};
 static const char *const clocks[] = {NULL, "wall", "monotonic", "rate", NULL};

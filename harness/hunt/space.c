@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "base/error.h"
 #include "base/need.h"
-#include "base/suggest.h"
+#include "base/text.h"
 
 static void add(struct lb_hunt_space *space, const struct lb_hunt_timeline *t) {
   struct lb_hunt_timeline *added = &LB_APPEND(space->timeline, space->count);

@@ -16,7 +16,7 @@
 
 #include "base/files.h"
 #include "base/error.h"
-#include "base/suggest.h"
+#include "base/text.h"
 #include "network/sandbox.h"
 
 static struct lb_own_login logins[LB_LOGIN_COUNT];

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "backends/registry.h"
-#include "base/called.h"
 #include "base/process.h"
 #include "client/holder.h"
 #include "peers.h"

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/called.h"
+#include "base/process.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "judging.h"

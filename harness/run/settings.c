@@ -15,9 +15,9 @@
 #include <string.h>
 
 #include "backends/registry.h"
-#include "base/called.h"
+#include "base/process.h"
 #include "base/error.h"
-#include "base/suggest.h"
+#include "base/text.h"
 #include "scenario/scenario_load.h"
 
 enum { NAME_MAX_LENGTH = 64, WORDS_MAX = 64 };

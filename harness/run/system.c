@@ -10,11 +10,10 @@
 #include <string.h>
 
 #include "backends/registry.h"
-#include "base/called.h"
 #include "base/process.h"
 #include "base/error.h"
 #include "base/ini.h"
-#include "base/suggest.h"
+#include "base/text.h"
 #include "peers.h"
 #include "own/own.h"
 #include "theory/theory.h"

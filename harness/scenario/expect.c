@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/need.h"
-#include "base/suggest.h"
+#include "base/text.h"
 #include "reader.h"
 
 #define WORDS "safe, violated, stuck, delayed, mixed, n/a or race"

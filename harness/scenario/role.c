@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/suggest.h"
 #include "base/text.h"
 
 #define NODE_MAX 99 /* whether a topology has that node is known when it runs */

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/suggest.h"
+#include "base/text.h"
 
 /* ---- a list of verbs, for messages --------------------------------------------------------- */
 

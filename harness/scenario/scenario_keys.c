@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/need.h"
-#include "base/suggest.h"
 #include "base/text.h"
 
 #define FIELD(member) offsetof(struct lb_scenario, member)

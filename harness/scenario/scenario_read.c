@@ -14,7 +14,7 @@
 
 #include "base/need.h"
 #include "base/process.h"
-#include "base/suggest.h"
+#include "base/text.h"
 #include "expect.h"
 
 #define SECTION_BYTES 80 /* longer than any section of ours */

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/need.h"
-#include "base/suggest.h"
+#include "base/text.h"
 #include "expect.h"
 #include "scenario_load.h"
 

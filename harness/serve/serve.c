@@ -20,7 +20,6 @@
 
 #include "serve_env.h"
 #include "serve_line.h"
-#include "base/called.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/files.h"

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/suggest.h"
+#include "base/text.h"
 
 /* FIELDS of a cell can be named. A list keeps ROOM_FOR_MORE bytes for " and 123 more". A run of
  * FEW_CELLS or fewer is listed whole. */

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/called.h"
+#include "base/process.h"
 #include "base/csv.h"
 #include "base/files.h"
 #include "base/json.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/called.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "display.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/suggest.h"
+#include "base/text.h"
 
 #define LOCK LB_TERM_OF_LOCK
 #define SERVERS LB_TERM_OF_SERVERS

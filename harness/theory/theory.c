@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/ini.h"
-#include "base/suggest.h"
+#include "base/text.h"
 #include "facts.h"
 #include "facts_cell.h"
 #include "scenario/expect.h"

@@ -13,7 +13,7 @@
 #include "backends/registry.h"
 #include "base/error.h"
 #include "base/ini.h"
-#include "base/suggest.h"
+#include "base/text.h"
 #include "facts.h"
 
 enum { ROWS_MAX = 64, PARTS = 4, FAMILIES_MAX = 24, LOCKS_MAX = 256 };

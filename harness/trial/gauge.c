@@ -14,6 +14,7 @@
 #include "check/self_check.h"
 #include "judge.h"
 #include "workload.h"
+#include "gauge.h"
 
 /* ---- processor time ---- */
 

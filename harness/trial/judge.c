@@ -17,6 +17,7 @@
 #include "check/circle.h"
 #include "check/evidence.h"
 #include "premises.h"
+#include "gauge.h"
 
 /* ---- the history out of shared memory ---------------------------------------------------------------------------- */
 

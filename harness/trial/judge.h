@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * judge.h - from the events of a finished trial to its verdict and its files (keep.c).
+ * judge.h - from the events of a finished trial to its verdict.
  */
 #ifndef LB_JUDGE_H
 #define LB_JUDGE_H
@@ -24,19 +24,5 @@ int lb_judge_look(const struct lb_stage *stage, struct lb_history *ret);
 void lb_judgement_clear(struct lb_judgement *judgement);
 /* The verdict on a trial whose results could not be had or kept, with this -errno: undecided. */
 void lb_judge_unwritten(struct lb_outcome *out, int error);
-
-/* ---- gauge.c ---- */
-
-/* Whether the speed of this load is that of the lock (check/self_check.h). If it is not, the outcome has no speed, and
- * `why` says so unless it says something else. 0 or -ENOMEM. */
-int lb_gauge_judge(const struct lb_stage *stage, const struct lb_stats *stats, struct lb_outcome *out);
-
-/* ---- keep.c ---- */
-
-/* Writes histories/NAME.hist (a timeline's always, another's when it is not safe), and parts/NAME.latency and
- * parts/NAME.series (not of a timeline), and faults/NAME.jsonl (of a campaign: the controller's facts alone) into the
- * folder of the run. Says in *out whether there is a history, which it may have shortened. 0, or -errno when a file
- * could not be written. */
-int lb_keep(struct lb_stage *stage, const struct lb_judgement *judgement, struct lb_outcome *out);
 
 #endif

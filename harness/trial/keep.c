@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "judge.h"
+#include "keep.h"
 
 enum { KEPT_EVENTS = 50000, KEPT_AFTER = 1000 };
 

@@ -16,6 +16,7 @@
 #include "network/line.h"
 #include "servers/family.h"
 #include "trial.h"
+#include "gauge.h"
 
 /* A count of fewer things doubles by chance. Thirds of less than half a second say nothing: a single garbage collection
  * takes a tenth of that. */

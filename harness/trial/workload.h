@@ -51,10 +51,4 @@ bool lb_heat_plan(const struct lb_trial_plan *plan, struct lb_scenario *scenario
 /* Plays it, with a crew that has started; fills stage->site. */
 int lb_heat_play(struct lb_stage *stage);
 
-/* gauge.c: what the processors did in the measured window, into stage->gauge. */
-void lb_gauge_begin(struct lb_stage *stage);
-void lb_gauge_end(struct lb_stage *stage);
-/* How much memory the clients then have; later, for that takes a while. */
-void lb_gauge_memory(struct lb_stage *stage);
-
 #endif

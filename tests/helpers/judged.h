@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "scratch.h"
 #include "trial/judge.h"
+#include "trial/keep.h"
 
 struct world {
   char dir[100];

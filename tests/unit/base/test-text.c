@@ -7,7 +7,6 @@
 #include <string.h>
 #include "test.h"
 #include "base/error.h"
-#include "base/suggest.h"
 #include "base/text.h"
 
 /* ---- an error holds one line and a code, also where its own text is among the arguments, and where it is too long ---- */

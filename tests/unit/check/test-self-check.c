@@ -15,6 +15,7 @@
 #include "lines.h"
 #include "trial/judge.h"
 #include "trial/workload.h"
+#include "trial/gauge.h"
 
 static struct lb_self_verdict verdict;
 
