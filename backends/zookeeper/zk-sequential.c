@@ -7,7 +7,7 @@
  * so a release wakes one client. Nodes are ephemeral: they die with the session of their client.
  *
  * Promises: exclusion as far as the session lives, in order of arrival; a fencing token (czxid, the transaction that
- * created the node) that grows over the whole ensemble and survives fail-over.
+ * created the node) that grows over the whole ensemble, and over a fail-over: its upper half is the leader's epoch.
  * Assumes: a client stops by itself before its session can have ended; and the leader's clock, which ends sessions,
  * runs at about the rate of the client's. The session is kept alive by the library's own
  * thread, which does not tell when a leader last heard of it. What can be known of that stands in zk_life.h, and
@@ -18,8 +18,8 @@
  * mostly the holder knew of half a session only). A holder that is paused or cut off for longer than the session
  * timeout and goes on working, like every lease; a resource that compares the fencing token refuses it. A client that
  * is cut off is told that its connection is lost, and cannot learn whether the session has ended: the servers say it at
- * the next contact. And anybody who writes to a node of the queue from outside (zk_queue.h): a waiter takes that for a
- * release.
+ * the next contact. A majority that forgets an election gives its epoch again, and so a token. And anybody who writes to
+ * a node of the queue from outside (zk_queue.h): a waiter takes that for a release.
  *
  * What a list shows may be old. It is believed, whatever its age, while it is known that the session lives: the code below
  * says why that is enough. So a hand-off is one commit, the deletion, and one event.
