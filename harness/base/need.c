@@ -5,7 +5,10 @@
 
 #include "need.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 void *lb_need(void *memory) {
@@ -13,6 +16,17 @@ void *lb_need(void *memory) {
   if (memory) return memory;
   (void)!write(STDERR_FILENO, line, sizeof line - 1);
   _exit(1);
+}
+
+char *lb_need_text(const char *text) { return lb_need(strdup(text)); }
+
+char *lb_need_printed(const char *format, ...) {
+  char *text;
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vasprintf(&text, format, arguments);
+  va_end(arguments);
+  return lb_need(length < 0 ? NULL : text);
 }
 
 void *lb_need_one_more(void *array, size_t count, size_t size) {

@@ -125,7 +125,7 @@ static int parse_verdict(const char *system, const char *word, enum lb_verdict *
 static void append(struct lb_scenario *scenario, enum lb_guard guard, const char *system, enum lb_verdict verdict,
                    const char *reason) {
   LB_APPEND(scenario->expect, scenario->expect_count) =
-      (struct lb_expect){guard, lb_need(strdup(system)), verdict, lb_need(strdup(reason))};
+      (struct lb_expect){guard, lb_need_text(system), verdict, lb_need_text(reason)};
 }
 
 /* One name of the key, under each guard of the section. */
@@ -177,6 +177,5 @@ int lb_expect_add(struct lb_scenario *scenario, unsigned guards, const char *nam
     for (size_t end = strlen(name); end > 0 && strchr(LB_BLANKS, name[end - 1]); end--) name[end - 1] = '\0';
     r = add_name(scenario, guards, name, verdict, reason, err);
   }
-  if (r == -ENOMEM) lb_error(err, r, "out of memory");
   return r;
 }

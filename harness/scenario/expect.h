@@ -21,8 +21,8 @@ bool lb_expect_is_exact(const struct lb_expect *expect);
 /* The guards of a section "expect" or "expect GUARD ...", one bit each, "expect" alone is
  * that of `none`. 0, -ENOENT for another section, -EINVAL with err for what is no guard. */
 int lb_expect_guards(const char *section, unsigned *ret, struct lb_error *err);
-/* A line under these guards: "SYSTEM, SYSTEM" and "verdict: reason". 0, -EINVAL with err, -ENOMEM
- * with err. What was added before an error stays. */
+/* A line under these guards: "SYSTEM, SYSTEM" and "verdict: reason". 0, or -EINVAL with
+ * err; what was added before that stays. */
 int lb_expect_add(struct lb_scenario *scenario, unsigned guards, const char *names, const char *value,
                   struct lb_error *err);
 

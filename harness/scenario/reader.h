@@ -22,7 +22,7 @@ const struct lb_scenario_key *lb_scenario_key_find(const char *section, const ch
 /* As for `-s`: among the settable keys. */
 const struct lb_scenario_key *lb_scenario_key_find_set(const char *name, struct lb_error *err);
 /* Parses a value into the key's field (not that of LB_KEY_VERDICT); `line` goes
- * into a step. 0, -EINVAL with err, -ENOMEM. The field is unchanged on error. */
+ * into a step. 0 or -EINVAL with err. The field is unchanged on error. */
 int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *name,
                         const char *value, int line, struct lb_error *err);
 

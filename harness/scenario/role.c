@@ -7,6 +7,7 @@
  * Premises: the facts that a step observes. A fact is held against each of a few forms, word by word; what fits none is
  * refused at the word that the best of them came to.
  */
+#include "base/need.h"
 #include "reader.h"
 
 #include <errno.h>
@@ -249,9 +250,8 @@ static void spell(const struct lb_premise *p, char *buf, size_t size) {
 static int finish(struct lb_premise *premise, struct lb_premise *ret) {
   char text[TEXT_BYTES];
   spell(premise, text, sizeof text);
-  premise->text = strdup(text);
-  if (!premise->text) return -ENOMEM;
   *ret = *premise;
+  ret->text = lb_need_text(text);
   return 0;
 }
 

@@ -23,7 +23,7 @@ char *lb_scenario_name_of(const char *path) {
   if (digits > 0 && base[digits] == '-') base += digits + 1;
   size_t len = strlen(base);
   if (len > strlen(SUFFIX) && strcmp(base + len - strlen(SUFFIX), SUFFIX) == 0) len -= strlen(SUFFIX);
-  return strndup(base, len);
+  return lb_need(strndup(base, len));
 }
 
 static int is_scenario_file(const struct dirent *entry) {
@@ -44,11 +44,10 @@ struct listing {
 };
 
 static void add_file(struct listing *l, const char *folder, const char *theme, const char *file) {
-  char *path = NULL;
   size_t names = l->count;
   bool top = strcmp(theme, ".") == 0;
-  if (asprintf(&path, "%s/%s%s%s", folder, top ? "" : theme, top ? "" : "/", file) < 0) lb_need(NULL);
-  LB_APPEND(l->names, names) = lb_need(lb_scenario_name_of(path));
+  char *path = lb_need_printed("%s/%s%s%s", folder, top ? "" : theme, top ? "" : "/", file);
+  LB_APPEND(l->names, names) = lb_scenario_name_of(path);
   LB_APPEND(l->paths, l->count) = path;
 }
 
@@ -67,8 +66,8 @@ static int add_theme(struct listing *l, const char *folder, const char *theme) {
 
 /* All or nothing: on an error every name that was made is freed again. */
 int lb_scenario_list(const char *folder, char ***ret_names, char ***ret_paths, size_t *ret_count) {
-  struct listing l = {calloc(1, sizeof *l.names), calloc(1, sizeof *l.paths), 0};
-  int r = l.names && l.paths ? 0 : -ENOMEM;
+  struct listing l = {0};
+  int r = 0;
   for (size_t i = 0; r == 0 && i < sizeof themes / sizeof *themes; i++) {
     r = add_theme(&l, folder, themes[i]);
     if (r == -ENOENT && i > 0) r = 0;

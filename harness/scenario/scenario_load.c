@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/need.h"
 #include "reader.h"
 
 /* ---- text to scenario ------------------------------------------------------------------------ */
@@ -20,9 +21,8 @@
 static int set_name(const char *path, struct lb_scenario *scenario, struct lb_error *err) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
   scenario->name = lb_scenario_name_of(path);
-  scenario->path = strdup(path);
+  scenario->path = lb_need_text(path);
   scenario->base = lb_scenario_name_of(path);
-  if (!scenario->name || !scenario->path || !scenario->base) return -ENOMEM;
   if (scenario->name[0] != '\0' && scenario->name[strspn(scenario->name, letters)] == '\0') return 0;
   return lb_refuse(err, "%s: the name '%s' cannot name results: expected letters, digits, '-' and '_' before .ini",
                    path, scenario->name);
@@ -105,20 +105,16 @@ static int check_file(const struct lb_scenario *scenario, const int *key_lines, 
 /* The text is copied, with a NUL behind it, so that a caller (a fuzzer, too) may bring any bytes. A
  * refusal leaves nothing behind: *ret is cleared. */
 int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb_scenario *ret, struct lb_error *err) {
-  int *key_lines = calloc(lb_scenario_key_count, sizeof *key_lines);
-  char *text = malloc(size + 1);
-  int r = key_lines && text ? 0 : -ENOMEM;
+  int *key_lines = lb_need(calloc(lb_scenario_key_count, sizeof *key_lines));
+  char *text = lb_need(malloc(size + 1));
   *ret = (struct lb_scenario){0};
   if (sizeof err->text > 0) err->text[0] = '\0';
-  if (r == 0) {
-    if (size > 0) memcpy(text, data, size);
-    text[size] = '\0';
-    r = set_name(path, ret, err);
-  }
+  if (size > 0) memcpy(text, data, size);
+  text[size] = '\0';
+  int r = set_name(path, ret, err);
   if (r == 0) r = lb_scenario_read(path, text, size, ret, key_lines, err);
   if (r == 0) r = complete(ret, key_lines, err);
   if (r == 0) r = check_file(ret, key_lines, err);
-  if (r == -ENOMEM) lb_error(err, r, "%s: out of memory", path);
   if (r < 0) lb_scenario_clear(ret);
   free(text);
   free(key_lines);

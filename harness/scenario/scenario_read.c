@@ -97,13 +97,12 @@ static bool looks_like_key(const char *text) {
 /* One more line of a text, joined with a blank. */
 static int go_on(struct reading *r, const char *text) {
   char **field = (char **)((char *)r->scenario + r->above->offset);
-  char *joined = NULL;
   if (!(r->above->flags & LB_KEY_LINES) || looks_like_key(text))
     return lb_ini_refuse(
         &r->ini, -EINVAL,
         "an indented line: it would go on with '%s'; expected keys and sections at the begin of a line",
         r->above->name);
-  if (asprintf(&joined, "%s %s", *field, text) < 0) return lb_ini_refuse(&r->ini, -ENOMEM, "out of memory");
+  char *joined = lb_need_printed("%s %s", *field, text);
   free(*field);
   *field = joined;
   return 0;
@@ -185,9 +184,8 @@ bool lb_scenario_is_path(const char *name) {
 
 char *lb_scenario_beside(const char *file, const char *name) {
   const char *slash = strrchr(file, '/');
-  char *path = NULL;
-  if (name[0] == '/' || !slash) return strdup(name);
-  return asprintf(&path, "%.*s%s", (int)(slash - file) + 1, file, name) < 0 ? NULL : path;
+  if (name[0] == '/' || !slash) return lb_need_text(name);
+  return lb_need_printed("%.*s%s", (int)(slash - file) + 1, file, name);
 }
 
 /* By its name in the tree, as `lockbench run NAME` finds it. */
@@ -197,10 +195,10 @@ static int find_named(const char *name, char **ret, struct lb_error *why) {
   snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
   int r = lb_scenario_list(folder, &names, &paths, &count);
   if (r < 0) return lb_refuse(why, "cannot read %s: %s", folder, strerror(-r));
-  for (size_t i = 0; i < count && !*ret && r == 0; i++)
-    if (strcmp(names[i], name) == 0 && !(*ret = strdup(paths[i]))) r = -ENOMEM;
+  for (size_t i = 0; i < count && !*ret; i++)
+    if (strcmp(names[i], name) == 0) *ret = lb_need_text(paths[i]);
   const char *near = lb_suggest(name, (const char *const *)names, count);
-  if (!*ret && r == 0)
+  if (!*ret)
     r = lb_refuse(why, "unknown scenario%s%s%s",
                   near ? ", did you mean '" : ": expected one of `list scenarios`, or a path to an .ini file",
                   near ? near : "", near ? "'?" : "");
@@ -213,8 +211,7 @@ static int find_named(const char *name, char **ret, struct lb_error *why) {
 static int find_base(const char *file, const char *name, char **ret, struct lb_error *why) {
   *ret = NULL;
   if (!lb_scenario_is_path(name)) return find_named(name, ret, why);
-  *ret = lb_scenario_beside(file, name);
-  return *ret ? 0 : -ENOMEM;
+  return *ret = lb_scenario_beside(file, name), 0;
 }
 
 /* One level: who reads a file has to open one other, not a chain of them. */
@@ -247,7 +244,7 @@ static void take_steps(struct lb_step **to, size_t *to_count, struct lb_step **f
 }
 
 /* `premise` and `safe` share a list, and one of them may stand in the file. */
-static int take_premises(struct lb_scenario *to, struct lb_scenario *from, bool of_safe, int line) {
+static void take_premises(struct lb_scenario *to, struct lb_scenario *from, bool of_safe, int line) {
   for (size_t i = 0; i < from->premise_count; i++) {
     struct lb_premise *premise = &from->premises[i];
     if (premise->of_safe != of_safe) continue;
@@ -256,7 +253,6 @@ static int take_premises(struct lb_scenario *to, struct lb_scenario *from, bool 
     taken->line = line;
     premise->text = NULL;
   }
-  return 0;
 }
 
 static void take_fact(struct lb_scenario *to, struct lb_scenario *from) {
@@ -272,7 +268,7 @@ static void take_options(struct lb_scenario *to, struct lb_scenario *from) {
   from->option_count = 0;
 }
 
-static int take_over(const struct lb_scenario_key *key, struct lb_scenario *to, struct lb_scenario *from, int line) {
+static void take_over(const struct lb_scenario_key *key, struct lb_scenario *to, struct lb_scenario *from, int line) {
   void *field = (char *)to + key->offset, *base = (char *)from + key->offset;
   bool fault = key->offset == offsetof(struct lb_scenario, faults);
   switch (key->type) {
@@ -294,25 +290,24 @@ static int take_over(const struct lb_scenario_key *key, struct lb_scenario *to, 
       else take_steps(&to->steps, &to->step_count, &from->steps, &from->step_count, line);
       break;
     case LB_KEY_FACT: take_fact(to, from); break;
-    case LB_KEY_PREMISE: return take_premises(to, from, strcmp(key->name, "safe") == 0, line);
+    case LB_KEY_PREMISE: take_premises(to, from, strcmp(key->name, "safe") == 0, line); break;
     case LB_KEY_VERDICT: break;
   }
-  return 0;
 }
 
 static int take_base(const char *file, struct lb_scenario *scenario, int *key_lines, int line, struct lb_error *err) {
   struct lb_scenario base = {0};
-  int *lines = calloc(lb_scenario_key_count, sizeof *lines);
-  int r = lines ? read_base(file, scenario->like, &base, lines, err) : -ENOMEM;
+  int *lines = lb_need(calloc(lb_scenario_key_count, sizeof *lines));
+  int r = read_base(file, scenario->like, &base, lines, err);
   for (size_t i = 0; i < lb_scenario_key_count && r == 0; i++) {
     const struct lb_scenario_key *key = &lb_scenario_keys[i];
     if ((key->flags & LB_KEY_OWN) || key_lines[i] || !lines[i]) continue;
-    r = take_over(key, scenario, &base, line);
+    take_over(key, scenario, &base, line);
     key_lines[i] = line;
   }
   lb_scenario_clear(&base);
   free(lines);
-  if (r == 0 || r == -ENOMEM) return r;
+  if (r == 0) return 0;
   return lb_error_prefix(err, "%s:%d: like = %s: ", file, line, scenario->like), -EINVAL;
 }
 

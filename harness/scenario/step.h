@@ -275,7 +275,7 @@ struct lb_premise {
   int line;
 };
 
-/* One fact from its text. 0, -ENOMEM, or -EINVAL with err = what was found and expected (no place).
+/* One fact from its text. 0, or -EINVAL with err = what was found and expected (no place).
  * Its line and of_safe are left as they are. */
 int lb_premise_parse(const char *text, struct lb_premise *ret, struct lb_error *err);
 /* True if both speak of the same thing, whatever they say of it, and for the same key of [proof]. */

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/need.h"
 #include "base/text.h"
 
 /* ---- values -------------------------------------------------------------------------------- */
@@ -449,8 +450,7 @@ int lb_step_parse(const char *text, struct lb_step *ret, struct lb_error *err) {
   if (count > WORDS_MAX) return lb_refuse(err, "a step of more than %d words", WORDS_MAX);
   int r = match_any(words, count, &step, err);
   if (r < 0) return r;
-  step.text = strdup(text);
-  if (!step.text) return -ENOMEM;
+  step.text = lb_need_text(text);
   *ret = step;
   return 0;
 }

@@ -41,8 +41,7 @@ static int find_scenario(struct reading *r, const char *name, char **ret) {
   for (size_t i = 0; i < r->known_count && !known; i++)
     if (strcmp(r->known[i], name) == 0) known = r->known_paths[i];
   if (known || lb_scenario_is_path(name)) {
-    *ret = known ? strdup(known) : lb_scenario_beside(r->ini.path, name);
-    return *ret ? 0 : lb_ini_refuse(&r->ini, -ENOMEM, "out of memory");
+    return *ret = known ? lb_need_text(known) : lb_scenario_beside(r->ini.path, name), 0;
   }
   const char *near = lb_suggest(name, (const char *const *)r->known, r->known_count);
   if (lb_suggest(name, (const char *const[]){ABOUT}, 1)) near = ABOUT;
@@ -55,7 +54,7 @@ static int find_scenario(struct reading *r, const char *name, char **ret) {
 static int check_twice(struct reading *r) {
   for (size_t i = 0; i < r->suite->count; i++) {
     char *name = lb_scenario_name_of(r->suite->scenarios[i]);
-    bool twice = name && strcmp(name, r->scenario.name) == 0;
+    bool twice = strcmp(name, r->scenario.name) == 0;
     free(name);
     if (twice) return lb_ini_refuse_twice(&r->ini, r->section_lines[i], "scenario '%s'", r->scenario.name);
   }
@@ -70,10 +69,10 @@ static int add_scenario(struct reading *r, char *path) {
   if (lb_scenario_load(path, &r->scenario, &why) < 0) return lb_ini_refuse(&r->ini, -EINVAL, "%s", why.text);
   if (check_twice(r) < 0) return -EINVAL;
   size_t settings = s->count, guards = s->count, lines = s->count;
-  LB_APPEND(s->settings, settings) = lb_need(strdup(""));
+  LB_APPEND(s->settings, settings) = lb_need_text("");
   LB_APPEND(s->own_guards, guards) = 0;
   LB_APPEND(r->section_lines, lines) = r->ini.line;
-  LB_APPEND(s->scenarios, s->count) = lb_need(strdup(path));
+  LB_APPEND(s->scenarios, s->count) = lb_need_text(path);
   return 0;
 }
 
@@ -93,30 +92,22 @@ static int begin_section(struct reading *r, const char *name) {
 /* ---- keys -------------------------------------------------------------------------- */
 
 /* The text without its blanks, behind what stands in *list already, after `between`. */
-static int append_word(char **list, const char *between, const char *text) {
-  char *word = strdup(text), *more = NULL;
+static void append_word(char **list, const char *between, const char *text) {
+  char *word = lb_need_text(text);
   size_t len = 0;
-  for (const char *at = text; word && *at; at++)
+  for (const char *at = text; *at; at++)
     if (!strchr(LB_BLANKS, *at)) word[len++] = *at;
-  if (word) word[len] = '\0';
-  int written = word ? asprintf(&more, "%s%s%s", *list ? *list : "", *list && **list ? between : "", word) : -1;
+  word[len] = '\0';
+  char *more = lb_need_printed("%s%s%s", *list ? *list : "", *list && **list ? between : "", word);
   free(word);
-  if (written < 0) return -ENOMEM;
   free(*list);
   *list = more;
-  return 0;
-}
-
-/* A line of [suite] that may stand several times: systems are many, and a line is short. */
-static int take_systems(struct reading *r, const char *value) {
-  return append_word(&r->suite->systems, ",", value) < 0 ? lb_ini_refuse(&r->ini, -ENOMEM, "out of memory") : 0;
 }
 
 /* "none, fence": read as the guards of an [expect] section are. */
 static int take_guards(struct reading *r, const char *value, unsigned *ret) {
   struct lb_error why;
-  char *section = NULL;
-  if (asprintf(&section, "%s %s", LB_EXPECT, value) < 0) return lb_ini_refuse(&r->ini, -ENOMEM, "out of memory");
+  char *section = lb_need_printed("%s %s", LB_EXPECT, value);
   for (char *at = section; *at; at++)
     if (*at == ',') *at = ' ';
   int result = lb_expect_guards(section, ret, &why);
@@ -142,12 +133,13 @@ static int take_about(struct reading *r, const char *name, const char *value) {
   struct lb_suite *s = r->suite;
   char **field = strcmp(name, known[0]) == 0 ? &s->title : strcmp(name, known[1]) == 0 ? &s->question : NULL;
   if (!*value) return lb_ini_refuse(&r->ini, -EINVAL, "%s = : expected text", name);
-  if (strcmp(name, "systems") == 0) return take_systems(r, value);
+  /* May stand several times: systems are many, and a line is short. */
+  if (strcmp(name, "systems") == 0) return append_word(&s->systems, ",", value), 0;
   if (strcmp(name, "guards") == 0) return take_guards(r, value, &s->guards);
   if (strcmp(name, "trials") == 0) return take_trials(r, &r->trials, value);
   if (strcmp(name, "guard_trials") == 0) return take_trials(r, &s->guard_trials, value);
   if (field && *field) return lb_ini_refuse(&r->ini, -EINVAL, "%s stands twice in [" ABOUT "]", name);
-  if (field) return (*field = strdup(value)) ? 0 : lb_ini_refuse(&r->ini, -ENOMEM, "out of memory");
+  if (field) return *field = lb_need_text(value), 0;
   const char *near = lb_suggest(name, known, sizeof known / sizeof *known);
   return lb_ini_refuse(&r->ini, -EINVAL, "[" ABOUT "] has no key '%s'%s%s%s", name, near ? ", did you mean '" : "",
                        near ? near : "",
@@ -156,11 +148,10 @@ static int take_about(struct reading *r, const char *name, const char *value) {
 
 /* As one word of "key=value key=value", so without the blanks of a list, "1, 4". */
 static int keep_setting(struct reading *r, const char *name, const char *value) {
-  char *word;
-  if (asprintf(&word, "%s=%s", name, value) < 0) return lb_ini_refuse(&r->ini, -ENOMEM, "out of memory");
-  int result = append_word(&r->suite->settings[r->suite->count - 1], " ", word);
+  char *word = lb_need_printed("%s=%s", name, value);
+  append_word(&r->suite->settings[r->suite->count - 1], " ", word);
   free(word);
-  return result < 0 ? lb_ini_refuse(&r->ini, -ENOMEM, "out of memory") : 0;
+  return 0;
 }
 
 /* Each of several values, "0, 1, 10": the plan makes a variant of each. */
@@ -170,8 +161,8 @@ static int try_values(struct reading *r, const char *name, const char *value, st
   for (const char *at = value; result == 0; at++) {
     size_t length = strcspn(at, ","), blanks = strspn(at, LB_BLANKS), used = length;
     while (used > blanks && strchr(LB_BLANKS, at[used - 1])) used--;
-    char *word = strndup(at + blanks, used > blanks ? used - blanks : 0);
-    result = word ? lb_scenario_change(&r->scenario, name, word, why) : lb_error(why, -ENOMEM, "out of memory");
+    char *word = lb_need(strndup(at + blanks, used > blanks ? used - blanks : 0));
+    result = lb_scenario_change(&r->scenario, name, word, why);
     free(word);
     at += length;
     if (!*at) break;
@@ -215,15 +206,14 @@ static int check_complete(struct reading *r) {
 }
 
 /* [suite] trials is that of each scenario whose section says nothing else. */
-static int spread_trials(struct reading *r) {
+static void spread_trials(struct reading *r) {
   char setting[32];
   snprintf(setting, sizeof setting, "trials=%d", r->trials);
   for (size_t i = 0; r->trials && i < r->suite->count; i++) {
     const char *own = strstr(r->suite->settings[i], "trials=");
     if (own && (own == r->suite->settings[i] || own[-1] == ' ')) continue;
-    if (append_word(&r->suite->settings[i], " ", setting) < 0) return -ENOMEM;
+    append_word(&r->suite->settings[i], " ", setting);
   }
-  return 0;
 }
 
 static void forget(struct reading *r) {
@@ -238,18 +228,16 @@ static void forget(struct reading *r) {
 int lb_suite_parse(const char *path, const char *data, size_t size, const char *folder, struct lb_suite *ret,
                    struct lb_error *err) {
   struct reading r = {.suite = ret};
-  *ret = (struct lb_suite){.name = lb_scenario_name_of(path), .path = strdup(path)};
-  r.key_lines = calloc(lb_scenario_key_count, sizeof *r.key_lines);
+  *ret = (struct lb_suite){.name = lb_scenario_name_of(path), .path = lb_need_text(path)};
+  r.key_lines = lb_need(calloc(lb_scenario_key_count, sizeof *r.key_lines));
   lb_ini_begin(&r.ini, path, data, size, err);
-  int result = ret->name && ret->path && r.key_lines ? 0 : lb_ini_refuse(&r.ini, -ENOMEM, "out of memory");
-  if (result == 0 && (result = lb_scenario_list(folder, &r.known, &r.known_paths, &r.known_count)) < 0)
-    lb_error(err, result, "%s: cannot read its scenarios in %s: %s", path, folder, strerror(-result));
+  int result = lb_scenario_list(folder, &r.known, &r.known_paths, &r.known_count);
+  if (result < 0) lb_error(err, result, "%s: cannot read its scenarios in %s: %s", path, folder, strerror(-result));
   while (result == 0 && lb_ini_next(&r.ini)) result = take_line(&r);
   int read = lb_ini_end(&r.ini);
   if (result == 0) result = read;
   if (result == 0) result = check_complete(&r);
-  if (result == 0) result = spread_trials(&r);
-  if (result == -ENOMEM) lb_error(err, result, "%s: out of memory", path);
+  if (result == 0) spread_trials(&r);
   forget(&r);
   if (result < 0) lb_suite_clear(ret);
   return result;
