@@ -14,6 +14,7 @@
 #include "base/process.h"
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/need.h"
 #include "cli.h"
 #include "hunt/tell.h"
 #include "hunt/space.h"
@@ -255,18 +256,16 @@ static void count_list(const struct lb_system *system, const struct lb_hunt_spac
       system->name, space->count, run, sound, audited, space->count - run - sound);
 }
 
-static int mark_drawn(const struct lb_hunt_space *space, uint64_t seed, bool *ret, size_t *ret_count) {
+static void mark_drawn(const struct lb_hunt_space *space, uint64_t seed, bool *ret, size_t *ret_count) {
   struct lb_hunt_drawn *drawn;
   size_t count;
-  int r = 0;
   *ret_count = 0;
-  for (int k = 0; k <= space->faults_max && r == 0; k++) {
-    if ((r = lb_hunt_draw(space, seed, (size_t)k, LB_HUNT_AUDITED, &drawn, &count)) < 0) return r;
+  for (int k = 0; k <= space->faults_max; k++) {
+    lb_hunt_draw(space, seed, (size_t)k, LB_HUNT_AUDITED, &drawn, &count);
     for (size_t i = 0; i < count; i++) ret[drawn[i].timeline] = true;
     *ret_count += count;
     free(drawn);
   }
-  return r;
 }
 
 static void print(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t, bool drawn, FILE *file) {
@@ -283,14 +282,14 @@ static void print(const struct lb_hunt_space *space, const struct lb_hunt_timeli
 }
 
 /* One line per timeline: id, regime, "run" or why not, and of one that is soundly pruned "as ID", with "audited, " in
- * front if a hunt with this seed runs it all the same. In the order of the space. How many are drawn so, or -ENOMEM. */
-static ptrdiff_t space_print(const struct lb_hunt_space *space, uint64_t seed, FILE *file) {
+ * front if a hunt with this seed runs it all the same. In the order of the space. How many are drawn so. */
+static size_t space_print(const struct lb_hunt_space *space, uint64_t seed, FILE *file) {
   size_t count;
-  bool *drawn = calloc(space->count + 1, sizeof *drawn);
-  int r = drawn ? mark_drawn(space, seed, drawn, &count) : -ENOMEM;
-  for (size_t i = 0; i < space->count && r == 0; i++) print(space, &space->timeline[i], drawn[i], file);
+  bool *drawn = lb_need(calloc(space->count + 1, sizeof *drawn));
+  mark_drawn(space, seed, drawn, &count);
+  for (size_t i = 0; i < space->count; i++) print(space, &space->timeline[i], drawn[i], file);
   free(drawn);
-  return r < 0 ? r : (ptrdiff_t)count;
+  return count;
 }
 
 static int list(const struct lb_args *args, const struct lb_system *systems, int count) {
@@ -302,10 +301,8 @@ static int list(const struct lb_args *args, const struct lb_system *systems, int
     lb_hunt_system_of(systems[i].protocol, systems[i].topology, &system);
     int r = lb_hunt_space_make(&system, faults_of(args), &switches, &space);
     if (r < 0) return lb_complain(LB_EXIT_FAILURE, "hunt %s: %s", systems[i].name, strerror(-r));
-    ptrdiff_t audited = space_print(&space, seed_of(args), stdout);
-    if (audited >= 0) count_list(&systems[i], &space, (size_t)audited);
+    count_list(&systems[i], &space, space_print(&space, seed_of(args), stdout));
     lb_hunt_space_clear(&space);
-    if (audited < 0) return lb_complain(LB_EXIT_FAILURE, "hunt %s: %s", systems[i].name, strerror((int)-audited));
   }
   return LB_EXIT_OK;
 }

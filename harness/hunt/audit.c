@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/need.h"
 #include "base/rng.h"
 #include "scenario/scenario.h"
 #include "scenario/scenario_load.h"
@@ -22,8 +23,7 @@ static bool can_be_written(const struct lb_hunt_space *space, const struct lb_hu
   char *text = NULL;
   size_t size = 0;
   struct lb_scenario scenario;
-  FILE *file = open_memstream(&text, &size);
-  if (!file) return false;
+  FILE *file = lb_need(open_memstream(&text, &size));
   int r = lb_hunt_write(t, &space->system, LB_GUARD_NONE, NULL, "race", file);
   if (fclose(file) != 0) r = -ENOMEM;
   if (r == 0) r = lb_scenario_parse("audit.ini", text, size, &scenario, &err);
@@ -53,13 +53,13 @@ static size_t draw(const struct lb_hunt_space *space, struct lb_rng *rng, size_t
   return taken;
 }
 
-int lb_hunt_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults, double share,
-                 struct lb_hunt_drawn **ret, size_t *ret_count) {
+void lb_hunt_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults, double share,
+                  struct lb_hunt_drawn **ret, size_t *ret_count) {
   struct lb_rng rng = lb_rng_fork(seed, PURPOSE_AUDIT, faults);
-  size_t *index = calloc(space->count + 1, sizeof *index);
-  *ret = calloc(space->count + 1, sizeof **ret);
+  size_t *index = lb_need(calloc(space->count + 1, sizeof *index));
+  *ret = lb_need(calloc(space->count + 1, sizeof **ret));
   *ret_count = 0;
-  for (int why = LB_HUNT_RUN + 1; why < LB_HUNT_PRUNED_COUNT && index && *ret; why++) {
+  for (int why = LB_HUNT_RUN + 1; why < LB_HUNT_PRUNED_COUNT; why++) {
     size_t count = 0;
     for (size_t i = 0; i < space->count && lb_hunt_pruned_is_sound((enum lb_hunt_pruned)why); i++)
       if (space->timeline[i].pruned == (enum lb_hunt_pruned)why && space->timeline[i].fault_count == faults)
@@ -67,10 +67,6 @@ int lb_hunt_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults
     *ret_count += draw(space, &rng, index, count, (size_t)((double)count * share + 0.999), *ret + *ret_count);
   }
   free(index);
-  if (index && *ret) return 0;
-  free(*ret);
-  *ret = NULL;
-  return -ENOMEM;
 }
 
 /* ---- the answer -------------------------------------------------------------------------------------------------- */

@@ -25,10 +25,9 @@ struct lb_hunt_drawn { /* both as indices of the space */
   size_t timeline, stand_in;
 };
 /* The sample: of each sound reason a share of those with so many faults, drawn by the seed; malloc'd, into *ret. It
- * leaves out a timeline without a stand-in, and one that would need an answer of a dead client or server. 0 or -ENOMEM.
- */
-int lb_hunt_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults, double share,
-                 struct lb_hunt_drawn **ret, size_t *ret_count);
+ * leaves out a timeline without a stand-in, and one that would need an answer of a dead client or server. */
+void lb_hunt_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults, double share,
+                  struct lb_hunt_drawn **ret, size_t *ret_count);
 
 struct lb_hunt_audit {
   struct lb_hunt_journal journal; /* of its own trials. journal.file == NULL = there was none */

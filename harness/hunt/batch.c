@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/files.h"
+#include "base/need.h"
 #include "base/rng.h"
 #include "base/error.h"
 #include "run/engine.h"
@@ -68,13 +69,13 @@ static int write_files(const struct play *p, struct files *ret) {
   char folder[PATH], path[PATH + 60];
   struct lb_hunt_settings settings = g->change ? *g->change : (struct lb_hunt_settings){0};
   settings.no_client_3 |= g->space->switches.no_client_3;
-  *ret = (struct files){.path = calloc(p->timed_count + 1, sizeof *ret->path)};
+  *ret = (struct files){.path = lb_need(calloc(p->timed_count + 1, sizeof *ret->path))};
   snprintf(folder, sizeof folder, "%s/scratch/hunt", g->dir->partial);
-  int r = ret->path ? lb_make_dirs(folder) : -ENOMEM;
+  int r = lb_make_dirs(folder);
   for (size_t i = 0; i < p->timed_count && r == 0; i++) {
     snprintf(path, sizeof path, "%s/t%06zu-%zu.ini", folder, p->timed[i].timeline, p->timed[i].batch);
     r = lb_hunt_write_file(g->space, p->timed[i].timeline, LB_GUARD_NONE, &settings, "race", path);
-    if (r == 0 && !(ret->path[ret->count++] = strdup(path))) r = -ENOMEM;
+    if (r == 0) ret->path[ret->count++] = lb_need_text(path);
   }
   return r;
 }
@@ -201,7 +202,7 @@ static void take_cells(struct play *p) {
 }
 
 static int play_plan(struct play *p, struct lb_error *err) {
-  if (!(p->cell = calloc(p->plan.cell_count + 1, sizeof *p->cell))) return lb_error(err, -ENOMEM, "out of memory");
+  p->cell = lb_need(calloc(p->plan.cell_count + 1, sizeof *p->cell));
   take_cells(p);
   p->source = (struct lb_source){.of = p, .next = next, .begun = begun, .ended = ended, .tick = tick};
   p->pace = lb_pace_begin(p->batch->alone ? LB_JOBS_ALONE : p->batches->jobs);
@@ -257,7 +258,7 @@ int lb_hunt_play_batches(struct lb_hunt_batches *batches, const struct lb_hunt_b
   struct play p = {.batches = batches, .batch = batch, .batch_count = count};
   for (size_t i = 0; i < count; i++) p.timed_count += batch[i].count;
   if (p.timed_count == 0) return 0;
-  if (!(p.timed = malloc(p.timed_count * sizeof *p.timed))) return lb_error(err, -ENOMEM, "out of memory");
+  p.timed = lb_need(malloc(p.timed_count * sizeof *p.timed));
   sort(&p);
   int r = play_all_of(&p, err);
   free(p.timed);

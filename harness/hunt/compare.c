@@ -152,35 +152,34 @@ static enum lb_verdict expected_of(const struct lb_hunt *h, const struct lb_scen
   return verdict;
 }
 
-static int add_scenario(const struct lb_hunt *h, const struct lb_scenario *scenario, const char *const settings[],
-                        size_t setting_count, struct lb_hunt_comparison *ret) {
+static void add_scenario(const struct lb_hunt *h, const struct lb_scenario *scenario, const char *const settings[],
+                         size_t setting_count, struct lb_hunt_comparison *ret) {
   enum lb_verdict expected = scenario->kind == LB_KIND_TIMELINE ? expected_of(h, scenario) : LB_NA;
-  if (expected != LB_SAFE && expected != LB_VIOLATED) return 0;
+  if (expected != LB_SAFE && expected != LB_VIOLATED) return;
   struct lb_hunt_deeds d = lb_hunt_deeds_of(scenario, &h->space.system);
   if (sets_another(h, scenario, settings, setting_count)) d.foreign = LB_HUNT_WHY_OPTION, d.form = "";
   LB_APPEND(ret->scenario, ret->count) = tell(h, &d, scenario->name, expected);
   if (expected == LB_VIOLATED && d.foreign != LB_HUNT_WHY_OPTION) mark_written(h, &d, ret->written);
-  return 0;
 }
 
 int lb_hunt_compare(const struct lb_hunt *h, const char *const settings[], size_t setting_count, const char *folder,
                     struct lb_hunt_comparison *ret, struct lb_error *err) {
   char **scenario_names = NULL, **paths = NULL;
   size_t count = 0;
-  *ret = (struct lb_hunt_comparison){.written = calloc(h->sets.count + 1, sizeof *ret->written)};
-  int r = ret->written ? lb_scenario_list(folder, &scenario_names, &paths, &count) : -ENOMEM;
+  *ret = (struct lb_hunt_comparison){.written = lb_need(calloc(h->sets.count + 1, sizeof *ret->written))};
+  int r = lb_scenario_list(folder, &scenario_names, &paths, &count);
   if (r < 0) lb_error(err, r, "cannot read %s: %s", folder, strerror(-r));
   for (size_t i = 0; i < count; i++) {
     struct lb_scenario scenario;
     if (r == 0) r = lb_scenario_load(paths[i], &scenario, err);
-    if (r == 0) r = add_scenario(h, &scenario, settings, setting_count, ret), lb_scenario_clear(&scenario);
+    if (r == 0) add_scenario(h, &scenario, settings, setting_count, ret), lb_scenario_clear(&scenario);
     free(scenario_names[i]);
     free(paths[i]);
   }
   free(scenario_names);
   free(paths);
   if (r < 0) lb_hunt_comparison_clear(ret);
-  return r < 0 ? r : 0;
+  return r;
 }
 
 void lb_hunt_comparison_clear(struct lb_hunt_comparison *comparison) {

@@ -20,6 +20,7 @@
 
 #include "backends/backend.h"
 #include "base/error.h"
+#include "base/need.h"
 
 enum { NAME = 64, CLIENTS_MAX = 128 };
 
@@ -187,9 +188,8 @@ static void measure(struct reader *r) {
 int lb_directed_read(const struct lb_history *history, const struct lb_check *check, const struct lb_directed_of *of,
                      struct lb_directed *ret, struct lb_error *err) {
   const struct lb_episode *e = choose(check);
-  struct reader *r = calloc(1, sizeof *r);
+  struct reader *r = lb_need(calloc(1, sizeof *r));
   *ret = (struct lb_directed){0};
-  if (!r) return lb_error(err, -ENOMEM, "out of memory");
   *r = (struct reader){.history = history, .of = of, .d = ret};
   int code =
       e ? add_clients(r, e, err)

@@ -152,7 +152,7 @@ typedef int (*lb_ddmin_test)(void *of, const bool keep[]);
 
 /* Those with keep[i] are known to do it. In the end they still do, and without any single one of them they do not:
  * 1-minimal. The empty list is never asked about: its caller has. 0; what the test said if that is below 0, then keep
- * is the smallest list known to do it; -ENOMEM. */
+ * is the smallest list known to do it. */
 int lb_ddmin(bool keep[], size_t count, lb_ddmin_test test, void *of);
 
 /* The smallest of value, value/2, value/4 ... that still does it, but `least` at least, or 0 if that does: what times

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/need.h"
 #include "sample.h"
 #include "search.h"
 
@@ -46,14 +47,14 @@ static void count_stopped(struct lb_hunting *g, enum lb_guard guard, const size_
 /* A hunt under a guard is about that one. */
 static int ask_guards(struct lb_hunting *g) {
   if (g->order->guard != LB_GUARD_NONE) return 0;
-  size_t *set = malloc((g->h->sets.count + 1) * sizeof *set), count = 0;
-  int r = set ? 0 : -ENOMEM;
-  for (size_t i = 0; i < g->h->sets.count && set; i++)
+  size_t *set = lb_need(malloc((g->h->sets.count + 1) * sizeof *set)), count = 0;
+  int r = 0;
+  for (size_t i = 0; i < g->h->sets.count; i++)
     if (g->h->sets.set[i].standing == LB_HUNT_MINIMAL && g->h->sets.set[i].class == LB_HUNT_LEASE)
       set[count++] = g->h->sets.set[i].timeline;
   g->live.what = "guards";
   struct lb_hunt_batch batch = {.timeline = set, .count = count, .guards = OTHER_GUARDS, .repeats = GUARD_TRIALS};
-  if (r == 0 && !lb_hunting_is_over(g, 1)) r = lb_hunting_play_decided(g, &batch);
+  if (!lb_hunting_is_over(g, 1)) r = lb_hunting_play_decided(g, &batch);
   for (int guard = LB_GUARD_NONE + 1; guard < LB_GUARD_COUNT; guard++)
     count_stopped(g, (enum lb_guard)guard, set, count);
   free(set);
@@ -150,8 +151,8 @@ static void count_ran(struct lb_hunt *h) {
 
 static int hunt_all(struct lb_hunting *g) {
   size_t *order, count;
-  int r = lb_hunt_order(&g->h->space, g->order->seed, &order, &count);
-  if (r < 0) return r;
+  int r;
+  lb_hunt_order(&g->h->space, g->order->seed, &order, &count);
   do {
     r = lb_hunting_search(g, order, count);
     if (g->order->shard.of > 0) return free(order), r;

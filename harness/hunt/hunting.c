@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/need.h"
+
 /* So many undecided trials, and the timeline is not played again. */
 enum { UNDECIDED_MAX = LB_HUNTING_AGAIN + 2 };
 
@@ -65,8 +67,7 @@ static size_t keep_undecided(const struct lb_hunting *g, const struct lb_hunt_ba
  * had the same reason. */
 int lb_hunting_play_decided(struct lb_hunting *g, const struct lb_hunt_batch *batch) {
   struct lb_hunt_batch v = *batch;
-  size_t *left = malloc((v.count + 1) * sizeof *left);
-  if (!left) return -ENOMEM;
+  size_t *left = lb_need(malloc((v.count + 1) * sizeof *left));
   v.count = keep_undecided(g, batch, (unsigned)v.repeats, left); /* an earlier part of this hunt may have had some */
   v.timeline = left;
   v.again = LB_HUNTING_AGAIN;

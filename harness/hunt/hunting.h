@@ -42,7 +42,7 @@ void lb_hunting_find_sets(struct lb_hunting *g);
 /* Plays all of them at once. 0; -EINTR, which is an end (h->end), not an error; -errno with one line in err. */
 int lb_hunting_play(struct lb_hunting *g, const struct lb_hunt_batch batch[], size_t count);
 /* Plays those of which fewer than `repeats` trials are decided, and what is undecided again (`again` is not looked at).
- * As lb_hunting_play(), or -ENOMEM. */
+ * As lb_hunting_play(). */
 int lb_hunting_play_decided(struct lb_hunting *g, const struct lb_hunt_batch *batch);
 
 #endif

@@ -75,12 +75,11 @@ int lb_hunt_journal_open(struct lb_hunt_journal *journal, const struct lb_hunt_s
                          const char *of, struct lb_error *err) {
   *journal = (struct lb_hunt_journal){.space = space, .file = fopen(path, "a+e")};
   if (!journal->file) return lb_error(err, -errno, "cannot write %s: %s", path, strerror(errno));
-  journal->count = calloc(space->count + 1, sizeof *journal->count);
-  journal->why = calloc(space->count + 1, sizeof *journal->why);
-  journal->doubt = calloc(space->count + 1, sizeof *journal->doubt);
-  journal->replay = calloc(space->count + 1, sizeof *journal->replay);
-  int r = journal->count && journal->why && journal->doubt && journal->replay ? take(journal, path, of, err)
-                                                                              : lb_refuse(err, "out of memory");
+  journal->count = lb_need(calloc(space->count + 1, sizeof *journal->count));
+  journal->why = lb_need(calloc(space->count + 1, sizeof *journal->why));
+  journal->doubt = lb_need(calloc(space->count + 1, sizeof *journal->doubt));
+  journal->replay = lb_need(calloc(space->count + 1, sizeof *journal->replay));
+  int r = take(journal, path, of, err);
   if (r < 0) lb_hunt_journal_close(journal);
   return r;
 }
@@ -412,12 +411,11 @@ static bool is_news(const struct lb_hunt_sets *sets, const struct lb_hunt_space 
   return true;
 }
 
-ptrdiff_t lb_hunt_sets_wanting(const struct lb_hunt_journal *b, const struct lb_hunt_sets *sets, size_t faults,
-                               bool firsts, size_t **ret) {
+size_t lb_hunt_sets_wanting(const struct lb_hunt_journal *b, const struct lb_hunt_sets *sets, size_t faults,
+                            bool firsts, size_t **ret) {
   size_t part[PARTS_MAX], count = 0;
-  bool *wanted = calloc(b->space->count + 1, sizeof *wanted);
-  *ret = malloc((b->space->count + 1) * sizeof **ret);
-  if (!wanted || !*ret) return free(wanted), free(*ret), *ret = NULL, -ENOMEM;
+  bool *wanted = lb_need(calloc(b->space->count + 1, sizeof *wanted));
+  *ret = lb_need(malloc((b->space->count + 1) * sizeof **ret));
   for (size_t i = 0; i < b->space->count; i++) {
     if (!is_candidate(b, sets, i, faults) || (firsts && !is_news(sets, b->space, i))) continue;
     size_t parts = subsets(b->space, i, part);
@@ -427,5 +425,5 @@ ptrdiff_t lb_hunt_sets_wanting(const struct lb_hunt_journal *b, const struct lb_
   for (size_t i = 0; i < b->space->count; i++)
     if (wanted[i] && wants(b, i)) (*ret)[count++] = i;
   free(wanted);
-  return (ptrdiff_t)count;
+  return count;
 }

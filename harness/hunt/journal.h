@@ -147,8 +147,8 @@ struct lb_hunt_share {
 struct lb_hunt_share lb_hunt_core(const struct lb_hunt_journal *journal);
 /* What has to be run before the sets with `faults` faults are known: timelines that broke once, and their proper
  * subsets, decided less often than LB_HUNT_SURE times. `firsts`: of each mechanism within a lease only one, for which
- * no other is known to be minimal. Indices, malloc'd, each once, into *ret. How many, or -ENOMEM. */
-ptrdiff_t lb_hunt_sets_wanting(const struct lb_hunt_journal *journal, const struct lb_hunt_sets *sets, size_t faults,
-                               bool firsts, size_t **ret);
+ * no other is known to be minimal. Indices, malloc'd, each once, into *ret. How many. */
+size_t lb_hunt_sets_wanting(const struct lb_hunt_journal *journal, const struct lb_hunt_sets *sets, size_t faults,
+                            bool firsts, size_t **ret);
 
 #endif

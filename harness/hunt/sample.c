@@ -63,8 +63,8 @@ int lb_hunting_audit_draw(struct lb_hunting *g, size_t faults) {
   struct lb_hunt_drawn *drawn;
   size_t count;
   int r = open_journal(g);
-  if (r == 0) r = lb_hunt_draw(&g->h->space, g->order->seed, faults, LB_HUNT_AUDITED, &drawn, &count);
   if (r < 0) return r;
+  lb_hunt_draw(&g->h->space, g->order->seed, faults, LB_HUNT_AUDITED, &drawn, &count);
   for (size_t i = 0; i < count; i++) LB_APPEND(a->drawn, a->count) = drawn[i];
   free(drawn);
   return 0;

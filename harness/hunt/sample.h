@@ -16,8 +16,8 @@ size_t lb_hunting_draw_held(const struct lb_hunting *g, const size_t order[], si
                             size_t ret[LB_HUNTING_SAMPLE_MAX]);
 size_t lb_hunting_draw_safe(const struct lb_hunting *g, const size_t order[], size_t count,
                             size_t ret[LB_HUNTING_SAMPLE_MAX]);
-/* Draws a sample of the timelines with so many faults that are soundly pruned (audit.h). 0; -ENOMEM; -errno with one
- * line in err. */
+/* Draws a sample of the timelines with so many faults that are soundly pruned (audit.h). 0, or -errno with one line
+ * in err. */
 int lb_hunting_audit_draw(struct lb_hunting *g, size_t faults);
 /* For all samples that were drawn: what the hunt itself does not run, to be run once; and pairs that differ, to be run
  * again. How many; ret has room for the space. */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/need.h"
 #include "base/rng.h"
 #include "sample.h"
 
@@ -67,31 +68,28 @@ static bool look(struct round *r, size_t faults, bool open) {
   return left;
 }
 
-/* Where time may run out one of each mechanism comes first. -ENOMEM, or how many it takes. */
-static ptrdiff_t confirm(struct round *r, size_t faults) {
+/* Where time may run out one of each mechanism comes first. How many it takes. */
+static size_t confirm(struct round *r, size_t faults) {
   size_t *wanting;
   bool firsts = r->g->order->budget_s > 0;
-  ptrdiff_t count = lb_hunt_sets_wanting(&r->g->h->journal, &r->g->h->sets, faults, firsts, &wanting);
+  size_t count = lb_hunt_sets_wanting(&r->g->h->journal, &r->g->h->sets, faults, firsts, &wanting);
   if (count == 0 && firsts)
     free(wanting), count = lb_hunt_sets_wanting(&r->g->h->journal, &r->g->h->sets, faults, false, &wanting);
-  for (ptrdiff_t i = 0; i < count; i++)
+  for (size_t i = 0; i < count; i++)
     if (!r->taken[wanting[i]]) add(r, CONFIRMING, wanting[i]);
-  if (count >= 0) free(wanting);
+  free(wanting);
   return count;
 }
 
 /* Those with more faults wait for what they stand on: until it was looked at, they are not looked at; until it is
  * confirmed, they are not confirmed. */
-static int search(struct round *r) {
+static void search(struct round *r) {
   bool left = false, open = false;
   for (size_t faults = 0; faults <= (size_t)r->g->order->faults_max; faults++) {
     if (r->looks && !(faults > 1 && left)) left |= look(r, faults, open) && faults > 0;
-    ptrdiff_t wanting = open || (r->g->order->shard.of > 0 && faults > 1) ? 0 : confirm(r, faults);
-    if (wanting < 0) return (int)wanting;
-    open |= wanting > 0;
+    open |= !open && !(r->g->order->shard.of > 0 && faults > 1) && confirm(r, faults) > 0;
     r->g->live.faults = faults;
   }
-  return 0;
 }
 
 static bool was_guarded(const struct lb_hunting *g, size_t timeline) {
@@ -183,25 +181,23 @@ static size_t count_all(const struct round *r) {
   return count;
 }
 
-/* What is wanted by what is known: how many, or -ENOMEM. */
-static ptrdiff_t collect_wanted(struct round *r) {
+/* What is wanted by what is known: how many. */
+static size_t collect_wanted(struct round *r) {
   memset(r->count, 0, sizeof r->count);
   memset(r->taken, 0, r->g->h->space.count * sizeof *r->taken);
   lb_hunting_find_sets(r->g);
-  int result = search(r);
-  if (result < 0) return result;
-  if (r->g->order->shard.of > 0) return (ptrdiff_t)count_all(r);
+  search(r);
+  if (r->g->order->shard.of > 0) return count_all(r);
   if (count_all(r) == 0) audit(r);
   r->count[AUDIT] = lb_hunting_audit_open(r->g, r->timeline[AUDIT]);
   r->count[CLOSER] = lb_hunting_audit_closer(r->g, r->timeline[CLOSER]);
   ask_guards(r);
-  return (ptrdiff_t)count_all(r);
+  return count_all(r);
 }
 
 /* 1 = nothing was wanted. */
 static int play_round(struct round *r) {
-  ptrdiff_t wanted = collect_wanted(r);
-  if (wanted != 0) return wanted < 0 ? (int)wanted : play_all_of(r);
+  if (collect_wanted(r) > 0) return play_all_of(r);
   int result = play_alone(r);
   return result == 0 && count_all(r) == 0 ? 1 : result;
 }
@@ -228,9 +224,9 @@ static int play_all(struct round *r) {
   int result = play_until(r, true, LOOK_UNTIL);
   if (result == 0) result = play_until(r, false, ASK_UNTIL);
   r->looks = true;
-  ptrdiff_t left = result < 0 ? result : collect_wanted(r);
-  if (left >= 0) r->g->h->end = left > 0 ? LB_HUNT_OUT_OF_BUDGET : LB_HUNT_WHOLE;
-  return left < 0 ? (int)left : 0;
+  if (result < 0) return result;
+  r->g->h->end = collect_wanted(r) > 0 ? LB_HUNT_OUT_OF_BUDGET : LB_HUNT_WHOLE;
+  return 0;
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
@@ -254,16 +250,16 @@ int lb_hunting_search(struct lb_hunting *g, const size_t order[], size_t count) 
   struct round round = {.g = g, .order = order, .order_count = count};
   int r = 0;
   bool drawn = g->h->audit.count > 0 || g->order->shard.of > 0; /* the search goes on, or a shard looks only */
-  bool full = (round.taken = calloc(g->h->space.count + 1, sizeof *round.taken));
+  round.taken = lb_need(calloc(g->h->space.count + 1, sizeof *round.taken));
   for (int part = 0; part < PART_COUNT; part++)
-    full &= (round.timeline[part] = calloc(g->h->space.count + 1, sizeof *round.timeline[part])) != NULL;
-  for (int faults = 0; faults <= g->order->faults_max && r == 0 && full && !drawn; faults++)
+    round.timeline[part] = lb_need(calloc(g->h->space.count + 1, sizeof *round.timeline[part]));
+  for (int faults = 0; faults <= g->order->faults_max && r == 0 && !drawn; faults++)
     r = lb_hunting_audit_draw(g, (size_t)faults);
-  if (r == 0 && full) r = play_all(&round);
+  if (r == 0) r = play_all(&round);
   for (int part = 0; part < PART_COUNT; part++) free(round.timeline[part]);
   free(round.taken);
   count_wanted(g, order, count);
-  return full ? r : -ENOMEM;
+  return r;
 }
 
 /* The order of a hunt. Few faults come before many. Inside a number of faults every pair (or triple) of kinds gets its
@@ -344,19 +340,16 @@ static void add_stratum(struct order *o, size_t faults) {
   for (size_t i = 0; i < count; i++) o->index[o->count++] = o->entries[i].index;
 }
 
-int lb_hunt_order(const struct lb_hunt_space *space, uint64_t seed, size_t **ret, size_t *ret_count) {
+void lb_hunt_order(const struct lb_hunt_space *space, uint64_t seed, size_t **ret, size_t *ret_count) {
   struct order o = {.space = space, .seed = seed};
   size_t room = space->count + LB_HUNT_CONTROLS;
-  o.entries = calloc(room, sizeof *o.entries);
-  o.seen = calloc(GROUPS, sizeof *o.seen);
-  o.index = calloc(room, sizeof *o.index);
-  bool full = o.entries && o.seen && o.index;
-  if (full) add_controls(&o);
-  for (size_t faults = 1; full && faults <= LB_HUNT_FAULTS_MAX; faults++) add_stratum(&o, faults);
+  o.entries = lb_need(calloc(room, sizeof *o.entries));
+  o.seen = lb_need(calloc(GROUPS, sizeof *o.seen));
+  o.index = lb_need(calloc(room, sizeof *o.index));
+  add_controls(&o);
+  for (size_t faults = 1; faults <= LB_HUNT_FAULTS_MAX; faults++) add_stratum(&o, faults);
   free(o.entries);
   free(o.seen);
-  if (!full) free(o.index), o.index = NULL;
   *ret = o.index;
   *ret_count = o.count;
-  return full ? 0 : -ENOMEM;
 }

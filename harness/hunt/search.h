@@ -11,16 +11,15 @@
 
 /* Indices into space->timeline, malloc'd, into *ret: those without faults LB_HUNT_CONTROLS times in turns of their
  * regimes, all with one fault (shuffled by the seed), then those with two round-robin over pairs of kinds and shuffled
- * inside, then those with three likewise. Only what is run (LB_HUNT_RUN). The same space and seed give the same order.
- * 0 or -ENOMEM. */
-int lb_hunt_order(const struct lb_hunt_space *space, uint64_t seed, size_t **ret, size_t *ret_count);
+ * inside, then those with three likewise. Only what is run (LB_HUNT_RUN). The same space and seed give the same order. */
+void lb_hunt_order(const struct lb_hunt_space *space, uint64_t seed, size_t **ret, size_t *ret_count);
 
 enum { LB_HUNTING_GUARD_TRIALS = 3, LB_HUNTING_OTHER_GUARDS = ((1 << LB_GUARD_COUNT) - 1) & ~(1 << LB_GUARD_NONE) };
 
 /* Looks at the timelines of the order, confirms what broke, asks guards of minimal sets and runs the audit of what is
  * soundly pruned, until nothing of this is open: whatever is known to be wanted is played at once. With a budget,
  * looking ends at a part of it, so that the rest is for what was found; h->end says whether something was left. 0;
- * -EINTR; -ENOMEM; -errno with one line in err. */
+ * -EINTR; -errno with one line in err. */
 int lb_hunting_search(struct lb_hunting *g, const size_t order[], size_t count);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/error.h"
+#include "base/need.h"
 #include "base/rng.h"
 #include "run/engine.h"
 #include "run/plan.h"
@@ -330,8 +331,7 @@ static int pass(bool keep[], size_t count, size_t size, lb_ddmin_test test, void
 }
 
 int lb_ddmin(bool keep[], size_t count, lb_ddmin_test test, void *of) {
-  bool *without = calloc(count + 1, sizeof *without);
-  if (!without) return -ENOMEM;
+  bool *without = lb_need(calloc(count + 1, sizeof *without));
   int r = 0;
   for (size_t size = (count_of(keep, count) + 1) / 2; size > 0 && r >= 0;) {
     r = pass(keep, count, size, test, of, without);

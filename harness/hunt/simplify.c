@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/need.h"
 #include "base/rng.h"
 
 enum { ROUNDS_MAX = 200 }; /* far more than there are steps */
@@ -179,9 +180,8 @@ int lb_hunt_simplify(const struct lb_hunt_space *space, struct lb_hunt_sets *set
                      const struct lb_hunt_player *player) {
   struct job job = {.space = space, .sets = sets, .player = player};
   int r = 0;
-  job.ask = calloc(sets->count + 1, sizeof *job.ask);
-  job.timeline = calloc(sets->count + 1, sizeof *job.timeline);
-  if (!job.ask || !job.timeline) r = -ENOMEM;
+  job.ask = lb_need(calloc(sets->count + 1, sizeof *job.ask));
+  job.timeline = lb_need(calloc(sets->count + 1, sizeof *job.timeline));
   job.ask_count = 1;
   for (int round = 0; round < ROUNDS_MAX && r == 0 && job.ask_count > 0; round++) r = play_round(&job);
   free(job.ask);
@@ -355,8 +355,7 @@ static int enter(const struct replaying *replaying) {
 }
 
 int lb_hunt_replay(struct lb_hunt_journal *journal, struct lb_hunt_sets *sets, const struct lb_hunt_player *player) {
-  struct replaying replaying = {journal, sets, player, calloc(sets->count + 1, sizeof *replaying.timeline)};
-  if (!replaying.timeline) return -ENOMEM;
+  struct replaying replaying = {journal, sets, player, lb_need(calloc(sets->count + 1, sizeof *replaying.timeline))};
   int r = play_all(&replaying);
   free(replaying.timeline);
   return r < 0 ? r : enter(&replaying);

@@ -33,7 +33,7 @@ struct lb_hunt_player {
 };
 /* Sets `simplest` of each minimal set that is the first of its mechanism: a step is made where the simpler form breaks
  * n of n in the class of the set, and no smaller minimal set is in it. One that could not be decided is not simpler. 0;
- * what `play` returned when it stopped (sets are as simple as they are by then); -ENOMEM. */
+ * what `play` returned when it stopped (sets are as simple as they are by then). */
 int lb_hunt_simplify(const struct lb_hunt_space *space, struct lb_hunt_sets *sets, const struct lb_hunt_player *player);
 
 /* True if a simpler form than that in which it was found breaks as well. */
@@ -71,7 +71,7 @@ void lb_hunt_range_say(const struct lb_hunt_range *range, char *buf, size_t size
  * journal what agreed in class. One that agreed every time stays minimal; one of which too few were decided is
  * LB_HUNT_NOT_REPLAYED. A simpler form that does not agree is given up for the form in which the set was found. Where
  * that does not agree either, the set is refuted in the journal: from then on it is LB_HUNT_SOMETIMES there, or none if
- * it never agreed. How many were refuted; negative: what `play` returned, or -ENOMEM. */
+ * it never agreed. How many were refuted; negative: what `play` returned. */
 int lb_hunt_replay(struct lb_hunt_journal *journal, struct lb_hunt_sets *sets, const struct lb_hunt_player *player);
 
 struct lb_hunt_replays {          /* of a hunt */

@@ -69,7 +69,7 @@ struct lb_hunt_space {
   size_t places;
 };
 
-/* All timelines of at most faults_max (0..3) faults. 0, -EINVAL (faults_max) or -ENOMEM; on error *ret is empty. */
+/* All timelines of at most faults_max (0..3) faults. 0, or -EINVAL (faults_max) and *ret is empty. */
 int lb_hunt_space_make(const struct lb_hunt_system *system, int faults_max, const struct lb_hunt_switches *switches,
                        struct lb_hunt_space *ret);
 void lb_hunt_space_clear(struct lb_hunt_space *space);

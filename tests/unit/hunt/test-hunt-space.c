@@ -176,7 +176,7 @@ TEST(subsets_are_of_one_regime_and_in_the_order_that_is_run) {
 
 static size_t *order_of(const struct lb_hunt_space *space, uint64_t seed, size_t *ret_count) {
   size_t *order;
-  assert_int_equal(lb_hunt_order(space, seed, &order, ret_count), 0);
+  lb_hunt_order(space, seed, &order, ret_count);
   return order;
 }
 static int by_number(const void *a, const void *b) {

@@ -77,12 +77,12 @@ static void look_at_all(const struct rule *rule, unsigned trials) {
 static struct lb_hunt_sets hunt(const struct rule *rule) {
   struct lb_hunt_sets sets;
   size_t *wanting;
-  ptrdiff_t count;
+  size_t count;
   look_at_all(rule, 1);
   for (size_t k = 0; k <= 2; k++) {
     lb_hunt_sets_find(&journal, &sets);
     while ((count = lb_hunt_sets_wanting(&journal, &sets, k, false, &wanting)) > 0) {
-      for (ptrdiff_t i = 0; i < count; i++) add(wanting[i], rule, 10);
+      for (size_t i = 0; i < count; i++) add(wanting[i], rule, 10);
       free(wanting);
       lb_hunt_sets_clear(&sets);
       lb_hunt_sets_find(&journal, &sets);
