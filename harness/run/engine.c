@@ -188,8 +188,6 @@ static lb_ns patience(const struct lb_trial_plan *plan) {
   return (lb_ns)(s * 1e9) + lb_crew_open_most(plan) + (lb_heat_needed(plan) ? lb_heat_most() : 0);
 }
 
-bool lb_job_measures(const struct lb_job *job) { return job->plan.scenario->kind == LB_KIND_LOAD; }
-
 static int start_ms_of(const struct lb_job *job) {
   return lb_start_ms(job->plan.protocol, job->plan.topology, job->plan.clients);
 }

@@ -12,19 +12,11 @@
 
 #include "base/error.h"
 #include "admit.h"
+#include "job.h"
 #include "rundir.h"
 #include "trial/trial.h"
 
 enum { LB_JOB_TEXT_MAX = 16 * 1024 }; /* with its end */
-
-struct lb_job {     /* one trial */
-  size_t cell;      /* of its plan */
-  const char *text; /* what `read` of its source makes the job of; NULL = it was there before the engine began */
-  struct lb_trial_plan plan;
-};
-
-/* Whether it measures speed: anything beside it would be measured as well, so it runs alone. */
-bool lb_job_measures(const struct lb_job *job);
 
 enum lb_next {
   LB_NEXT_NOW,

@@ -7,7 +7,7 @@
 #define LB_PLAN_H
 
 #include "base/error.h"
-#include "engine.h"
+#include "job.h"
 #include "theory/theory.h"
 #include "trial/trial.h"
 
