@@ -24,7 +24,7 @@
 #include "run/estimate.h"
 #include "run/judging.h"
 #include "run/exit.h"
-#include "run/system.h"
+#include "plan/system.h"
 #include "scenario/scenario.h"
 #include "own/own.h"
 

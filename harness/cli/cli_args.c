@@ -15,7 +15,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "cli.h"
-#include "run/bring.h"
+#include "plan/bring.h"
 #include "scenario/scenario.h"
 #include "theory/theory.h"
 #include "version.h"

@@ -17,10 +17,10 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "conform/conform.h"
-#include "run/bring.h"
+#include "plan/bring.h"
 #include "run/exit.h"
 #include "run/rundir.h"
-#include "run/settings.h"
+#include "plan/settings.h"
 #include "theory/theory.h"
 
 /* What has been said so far. TAP numbers its lines through all systems, people read a sum for each. */
@@ -219,7 +219,7 @@ static int plugin_systems(struct lb_system *systems, int max) {
   return count ? count : -1;
 }
 
-/* A protocol alone means the first topology that it names (run/system.h). */
+/* A protocol alone means the first topology that it names (plan/system.h). */
 static int named_systems(const struct lb_args *args, struct lb_system *systems) {
   struct lb_error err;
   for (int i = 0; i < args->word_count; i++)

@@ -20,8 +20,8 @@
 #include "hunt/space.h"
 #include "run/about.h"
 #include "run/rundir.h"
-#include "run/settings.h"
-#include "run/system.h"
+#include "plan/settings.h"
+#include "plan/system.h"
 #include "scenario/scenario.h"
 #include "show/live.h"
 

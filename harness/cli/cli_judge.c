@@ -13,7 +13,7 @@
 #include "backends/registry.h"
 #include "base/process.h"
 #include "network/proc.h"
-#include "run/bring.h"
+#include "plan/bring.h"
 #include "run/tally.h"
 #include "scenario/scenario.h"
 #include "show/live.h"

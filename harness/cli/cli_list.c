@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "client/holder.h"
 #include "check/counter.h"
-#include "run/peers.h"
+#include "plan/peers.h"
 #include "scenario/scenario.h"
 #include "network/proc.h"
 #include "network/sandbox.h"

@@ -21,7 +21,7 @@
 #include "base/text.h"
 #include "run/engine.h"
 #include "run/journal.h"
-#include "run/plan.h"
+#include "plan/plan.h"
 #include "trial/site.h"
 
 /* AHEAD: so many jobs are read before they begin. The rest stays in the pipe. */

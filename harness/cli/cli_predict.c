@@ -18,7 +18,7 @@
 #include "base/interval.h"
 #include "base/json.h"
 #include "base/need.h"
-#include "run/fit.h"
+#include "plan/fit.h"
 #include "show/explain_cell.h"
 #include "show/explain_run.h"
 #include "theory/facts.h"

@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "base/process.h"
-#include "run/system.h"
+#include "plan/system.h"
 #include "run/journal.h"
-#include "run/plan.h"
+#include "plan/plan.h"
 #include "run/results.h"
 #include "run/shard.h"
 #include "scenario/scenario.h"

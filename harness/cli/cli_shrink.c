@@ -14,7 +14,7 @@
 #include "base/json.h"
 #include "cli.h"
 #include "hunt/directed.h"
-#include "run/system.h"
+#include "plan/system.h"
 #include "show/explain_run.h"
 #include "show/live.h"
 

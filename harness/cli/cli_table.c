@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/fit.h"
+#include "plan/fit.h"
 
 static int visit_file(const struct lb_table *table, const char *path) {
   struct lb_error err;

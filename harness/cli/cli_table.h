@@ -10,8 +10,8 @@
 
 #include "show/explain_run.h"
 #include "cli.h"
-#include "run/plan.h"
-#include "run/system.h"
+#include "plan/plan.h"
+#include "plan/system.h"
 
 /* The systems of the table without -b. */
 #define LB_TABLE_SYSTEMS "all,libraries,museum"

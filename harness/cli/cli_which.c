@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "base/need.h"
 #include "base/text.h"
-#include "run/system.h"
+#include "plan/system.h"
 #include "theory/facts.h"
 #include "theory/facts_cell.h"
 #include "theory/theory.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "run/system.h"
+#include "plan/system.h"
 #include "show/display.h"
 #include "base/text.h"
 #include "base/process.h"

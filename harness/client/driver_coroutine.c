@@ -10,7 +10,7 @@
  * Commands, answers and what is told of a life stand in memory that the controller and its workers share. A byte on a
  * socket between them says that something has changed there.
  *
- * A client stops or dies only where it waits, so this is no driver for faults of clients (run/fit.c). The connections of
+ * A client stops or dies only where it waits, so this is no driver for faults of clients (plan/fit.c). The connections of
  * one that was killed stay open until its worker ends.
  */
 #include <errno.h>

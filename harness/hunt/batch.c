@@ -15,7 +15,7 @@
 #include "base/rng.h"
 #include "base/error.h"
 #include "run/engine.h"
-#include "run/plan.h"
+#include "plan/plan.h"
 
 enum { PATH = 3200, STREAM_BATCH = 31 };
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/fit.h"
-#include "run/settings.h"
-#include "run/system.h"
+#include "plan/fit.h"
+#include "plan/settings.h"
+#include "plan/system.h"
 #include "scenario/scenario_load.h"
 #include "theory/theory.h"
 #include "base/need.h"

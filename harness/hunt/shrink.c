@@ -15,8 +15,8 @@
 #include "base/need.h"
 #include "base/rng.h"
 #include "run/engine.h"
-#include "run/plan.h"
-#include "run/system.h"
+#include "plan/plan.h"
+#include "plan/system.h"
 
 enum { PATH = 3400, STREAM_SHRINK = 32, LEAST_MS = 50, FINAL = 4 };
 

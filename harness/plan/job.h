@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * job.h - one trial of a plan, as the engine plays it (engine.h).
+ * job.h - one trial of a plan, as the engine plays it (run/engine.h).
  */
 #ifndef LB_JOB_H
 #define LB_JOB_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * plan.h - what a run will do: cells (scenario x system x guard) and their trials, in a seeded random order. Once made,
- * it does not change; results are in tally.h.
+ * it does not change; results are in run/tally.h.
  */
 #ifndef LB_PLAN_H
 #define LB_PLAN_H
@@ -58,7 +58,7 @@ struct lb_plan {
   size_t own_expect_count;
   uint64_t seed;
   bool strict; /* a lock that was brought and is not as predicted fails the run */
-  /* Borrowed; NULL = expectations decide. Else the run asks whether one lock is safe (judging.h). */
+  /* Borrowed; NULL = expectations decide. Else the run asks whether one lock is safe (run/judging.h). */
   const struct lb_judging *judging;
 };
 

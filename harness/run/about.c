@@ -14,7 +14,7 @@
 #include "base/files.h"
 #include "protocols.h"
 #include "network/sandbox.h"
-#include "peers.h"
+#include "plan/peers.h"
 #include "version.h"
 
 enum { PATH = 4200 };

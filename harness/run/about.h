@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "base/machine.h"
-#include "plan.h"
+#include "plan/plan.h"
 
 /* Each a new reference, NULL when out of memory or where a text is not UTF-8. */
 json_t *lb_about_tool(void);

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "admit.h"
-#include "job.h"
+#include "plan/job.h"
 #include "rundir.h"
 #include "trial/trial.h"
 

@@ -7,7 +7,7 @@
 #define LB_TALLY_H
 
 #include "base/interval.h"
-#include "plan.h"
+#include "plan/plan.h"
 #include "trial/trial.h"
 
 struct lb_job_result {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "run/peers.h"
+#include "plan/peers.h"
 
 enum { NAMES_MAX = 64 /* of peers */, UNPREDICTED_MAX = 5 };
 static const double LONGER = 1.25, LONGER_S = 2;

@@ -31,7 +31,7 @@ struct lb_pool {
   size_t jobs;
 };
 
-/* Made before the run (run/plan.c), and never written again. Nothing in it is owned: the scenario, the tables and the
+/* Made before the run (plan/plan.c), and never written again. Nothing in it is owned: the scenario, the tables and the
  * names live as long as the plan of the run. */
 struct lb_trial_plan {
   const struct lb_scenario *scenario;

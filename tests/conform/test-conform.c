@@ -14,7 +14,7 @@
 #include "backends/registry.h"
 #include "base/clock.h"
 #include "conform/conform.h"
-#include "run/settings.h"
+#include "plan/settings.h"
 #include "skip.h"
 #include "hook.h"
 

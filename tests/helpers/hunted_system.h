@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "hunt/space.h"
-#include "run/system.h"
+#include "plan/system.h"
 
 /* A machine without network namespaces has a smaller alphabet: here all of it is wanted. */
 static inline struct lb_hunt_system system_of(const char *name) {

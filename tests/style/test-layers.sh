@@ -43,7 +43,8 @@ breaches() {
   planted 'harness/history may include' harness/history/judge_too.h '#include "backends/backend.h"'
   planted 'harness/scenario may include' harness/scenario/step.c '#include "servers/topology.h"'
   planted 'harness/trial may include' harness/trial/trial.c '#include "backends/registry.h"'
-  planted 'harness/servers may include' harness/servers/cluster.c '#include "../run/plan.h"'
+  planted 'harness/servers may include' harness/servers/cluster.c '#include "../plan/plan.h"'
+  planted 'harness/plan may include' harness/plan/plan.c '#include "run/tally.h"'
   planted 'harness/show may include' harness/show/display.c '#include "cli/cli.h"'
   planted 'every file of harness/ stands in a room' harness/lost.c '' harness/lost.c
   planted 'every file of harness/ stands in a room' harness/attic/lost.c '' harness/attic/lost.c
@@ -51,8 +52,8 @@ breaches() {
   planted 'backends/ includes nothing of harness/' backends/control/null.c '#include "base/clock.h"'
   planted 'backends/ includes nothing of harness/' backends/control/null.c '#include "harness/base/clock.h"'
   planted 'connection helpers are for the families' harness/servers/disk.c '#include "backends/postgres/pg.h"'
-  planted 'nobody but backends/ names a protocol' harness/run/plan.c 'static const char *x = "redis-token needs";'
-  planted 'nobody but backends/ names a protocol' harness/run/plan.c 'static const char *x = "local";'
+  planted 'nobody but backends/ names a protocol' harness/plan/plan.c 'static const char *x = "redis-token needs";'
+  planted 'nobody but backends/ names a protocol' harness/plan/plan.c 'static const char *x = "local";'
   planted 'nobody but backends/ names a protocol' harness/show/display.c 'static const char *x = "null@none";'
   planted 'nobody but backends/ names a protocol' harness/check/check.c 'static const char *x = "redlock.majority";'
   for name in redis-token zk-x3 Sentinel node-redlock-4 crash-holder; do
@@ -62,7 +63,7 @@ breaches() {
   planted 'only clock.c reads clocks' harness/trial/trial.c 'static int x(void) { return usleep(3); }'
   planted 'only clock.c reads clocks' backends/control/null.c 'static time_t x(void) { return time(NULL); }'
   planted 'protocols draw no random numbers' backends/control/null.c 'static int x(void) { return rand(); }'
-  planted 'only cli*.c, display.c and main.c print' harness/run/plan.c 'static void x(void) { puts("x"); }'
+  planted 'only cli*.c, display.c and main.c print' harness/plan/plan.c 'static void x(void) { puts("x"); }'
   planted 'no sentence decides' harness/trial/judge.c 'static int x(const char *s) { return strcmp(s, "phase measure"); }'
   planted 'no sentence decides' harness/check/stats.c 'static const char *x(const char *s) { return strstr(s, "proved: "); }'
   planted 'English of facts is for those who show them' harness/trial/judge.c '#include "story/say.h"'

@@ -9,7 +9,7 @@
 #include "test.h"
 #include "base/files.h"
 #include "run/engine.h"
-#include "run/plan.h"
+#include "plan/plan.h"
 #include "servers/topology.h"
 #include "trial/site.h"
 

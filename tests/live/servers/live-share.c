@@ -10,7 +10,7 @@
 
 #include "test.h"
 #include "base/files.h"
-#include "run/plan.h"
+#include "plan/plan.h"
 #include "run/rundir.h"
 #include "run/runner.h"
 #include "network/sandbox.h"

@@ -12,7 +12,7 @@
 #include "backends/registry.h"
 #include "hunt/search.h"
 #include "hunt/tell.h"
-#include "run/system.h"
+#include "plan/system.h"
 
 static struct lb_hunt hunt;
 static char folder[] = "/tmp/test-hunt-audit-XXXXXX";

@@ -9,7 +9,7 @@
 #include "scenario/scenario_load.h"
 #include "test.h"
 #include "backends/registry.h"
-#include "run/system.h"
+#include "plan/system.h"
 #include "hunt/tell.h"
 #include "hunted_system.h"
 

@@ -13,10 +13,10 @@
 #include "backends/registry.h"
 #include "base/files.h"
 #include "scenario/scenario.h"
-#include "run/system.h"
-#include "run/plan.h"
+#include "plan/system.h"
+#include "plan/plan.h"
 #include "run/tally.h"
-#include "run/settings.h"
+#include "plan/settings.h"
 #include "own/own.h"
 
 #define HEAD "[scenario]\ntitle = t\nquestion = q\nrefuted = r\ntrials = 2\n"

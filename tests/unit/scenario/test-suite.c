@@ -7,8 +7,8 @@
 #include "test.h"
 #include "base/files.h"
 #include "base/process.h"
-#include "run/peers.h"
-#include "run/plan.h"
+#include "plan/peers.h"
+#include "plan/plan.h"
 #include "scenario/scenario.h"
 
 #define ABOUT "[suite]\ntitle = t\nquestion = q\n"

@@ -6,7 +6,7 @@
 #include "test.h"
 #include "scenario/scenario.h"
 #include "network/sandbox.h"
-#include "run/system.h"
+#include "plan/system.h"
 #include "show/screen.h"
 #include "skip.h"
 

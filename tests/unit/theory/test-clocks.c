@@ -7,9 +7,9 @@
 #include "scenario/scenario_load.h"
 #include "test.h"
 #include "backends/registry.h"
-#include "run/fit.h"
-#include "run/system.h"
-#include "run/settings.h"
+#include "plan/fit.h"
+#include "plan/system.h"
+#include "plan/settings.h"
 #include "theory/theory.h"
 
 static char root[1000];

@@ -3,7 +3,7 @@
  *
  * The rules of this tree over the whole table: every scenario, on every system of the groups, of every library and
  * without servers, under every guard. Each rule, each word that a lock states and each exception has to make a
- * difference there, and each scenario to tell two locks apart. A cell counts if it can be put at all (run/fit.h),
+ * difference there, and each scenario to tell two locks apart. A cell counts if it can be put at all (plan/fit.h),
  * whether or not `systems` or `guards` of its scenario leave it out of a suite.
  */
 
@@ -12,10 +12,10 @@
 #include "backends/registry.h"
 #include "base/files.h"
 #include "base/ini.h"
-#include "run/fit.h"
-#include "run/system.h"
-#include "run/peers.h"
-#include "run/plan.h"
+#include "plan/fit.h"
+#include "plan/system.h"
+#include "plan/peers.h"
+#include "plan/plan.h"
 #include "scratch.h"
 #include "theory/facts.h"
 #include "theory/facts_cell.h"

@@ -6,7 +6,7 @@
  */
 #include "test.h"
 #include "backends/registry.h"
-#include "run/peers.h"
+#include "plan/peers.h"
 #include "theory/facts.h"
 #include "theory/theory.h"
 

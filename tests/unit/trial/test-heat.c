@@ -7,7 +7,7 @@
  */
 #include "test.h"
 #include "base/clock.h"
-#include "run/plan.h"
+#include "plan/plan.h"
 #include "servers/family.h"
 #include "trial/workload.h"
 
