@@ -37,8 +37,7 @@ static void watch(zhandle_t *h, int type, int now, const char *path, void *conte
   (void)h, (void)path, (void)context;
   if (type != ZOO_SESSION_EVENT) return;
   pthread_mutex_lock(&guard);
-  if (now != ZOO_CONNECTED_STATE && state == ZOO_CONNECTED_STATE && now != ZOO_EXPIRED_SESSION_STATE)
-    printf("! doubt connection lost\n");
+  if (now != ZOO_CONNECTED_STATE && state == ZOO_CONNECTED_STATE && now != ZOO_EXPIRED_SESSION_STATE) printf("! doubt connection lost\n");
   if (now == ZOO_EXPIRED_SESSION_STATE) printf("! lost session expired\n");
   state = now;
   pthread_cond_broadcast(&changed);
@@ -127,8 +126,7 @@ int main(void) {
   char line[4200], word[20], *at;
   pthread_t thread;
   setvbuf(stdout, NULL, _IOLBF, 0);
-  printf("lockbench-adapter 1 name=zoo-lock version=" ZOO_VERSION
-         " topologies=zk-x3,zk ends=session can=signal record=/lockbench/{key}\n");
+  printf("lockbench-adapter 1 name=zoo-lock version=" ZOO_VERSION " topologies=zk-x3,zk ends=session can=signal record=/lockbench/{key}\n");
   if (pthread_create(&thread, NULL, end_with_stdin, NULL) != 0) return 1;
   zoo_set_debug_level(ZOO_LOG_LEVEL_WARN);
   for (int number; fgets(line, sizeof line, stdin) && sscanf(line, "%d %19s", &number, word) == 2;) {
@@ -143,8 +141,7 @@ int main(void) {
     if (strcmp(word, "open") == 0 && zh) zoo_create(zh, "/lockbench", NULL, -1, &ZOO_OPEN_ACL_UNSAFE, 0, NULL, 0);
     else if (strcmp(word, "acquire") == 0) said = acquire(find(key), wait_ms);
     else if (strcmp(word, "release") == 0) said = release(find(key));
-    else if (strcmp(word, "ping") != 0 && strcmp(word, "quit") != 0 && strcmp(word, "open") != 0)
-      said = "error the recipe does not offer this";
+    else if (strcmp(word, "ping") != 0 && strcmp(word, "quit") != 0 && strcmp(word, "open") != 0) said = "error the recipe does not offer this";
     printf("%d %s\n", number, said);
     if (strcmp(word, "quit") == 0) _exit(0);
   }
