@@ -9,11 +9,11 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "backends/foreign/foreign.h"
 #include "backends/registry.h"
+#include "base/need.h"
 #include "facts.h"
 #include "steps.h"
 #include "versions.h"
@@ -30,10 +30,10 @@ int lb_facts_state(const struct lb_protocol *protocol, const char *words, struct
   struct lb_facts facts;
   lb_facts_default(&facts);
   int r = lb_facts_take(&facts, words, LB_TERM_OF_LOCK, err);
-  char *copy = r == 0 && stated_count < STATED_MAX ? strdup(words) : NULL;
-  if (!copy) return r < 0 ? r : lb_error(err, -ENOMEM, "no room for more facts");
+  if (r < 0) return r;
+  if (stated_count == STATED_MAX) return lb_error(err, -ENOMEM, "no room for more facts");
   stated[stated_count].protocol = protocol;
-  stated[stated_count++].words = copy;
+  stated[stated_count++].words = lb_need_text(words);
   return 0;
 }
 

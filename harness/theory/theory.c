@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/ini.h"
+#include "base/need.h"
 #include "base/text.h"
 #include "facts.h"
 #include "facts_cell.h"
@@ -111,8 +112,7 @@ static int take_rule(struct lb_rule *rule, char *text, struct lb_error *why) {
   rule->first = condition_count;
   const char *reason = trim(colon + 1);
   if (!*reason) return lb_refuse(why, "a rule without a reason: expected FACT ... -> VERDICT: REASON");
-  rule->reason = strdup(reason);
-  if (!rule->reason) return -ENOMEM;
+  rule->reason = lb_need_text(reason);
   int r = take_conditions(rule, text, why);
   if (r == 0) r = take_verdict(rule, trim(outcome), why);
   if (r == 0 && by && rule->verdict != LB_VIOLATED)
@@ -126,9 +126,9 @@ static int take_rule(struct lb_rule *rule, char *text, struct lb_error *why) {
 static int begin_attack(const char *name, struct lb_error *why) {
   if (find_attack(name) < attack_count) return lb_refuse(why, "[%s] stands there twice", name);
   if (attack_count == ATTACKS_MAX) return lb_refuse(why, "too many attacks");
-  attacks[attack_count].name = strdup(name);
-  attacks[attack_count].what = NULL;
-  return attacks[attack_count].name ? attack_count++, 0 : -ENOMEM;
+  attacks[attack_count].name = lb_need_text(name);
+  attacks[attack_count++].what = NULL;
+  return 0;
 }
 
 static int take_key(int line, const char *key, char *value, struct lb_error *why) {
@@ -136,11 +136,11 @@ static int take_key(int line, const char *key, char *value, struct lb_error *why
   char **what = &attacks[attack_count - 1].what;
   const char *attack = attacks[attack_count - 1].name;
   if (strcmp(key, "what") == 0)
-    return *what ? lb_refuse(why, "what of [%s] stands there twice", attack) : (*what = strdup(value)) ? 0 : -ENOMEM;
+    return *what ? lb_refuse(why, "what of [%s] stands there twice", attack) : (*what = lb_need_text(value), 0);
   if (strcmp(key, "rule") != 0) return lb_refuse(why, "no key '%s': expected what or rule", key);
   if (rule_count == RULES_MAX) return lb_refuse(why, "too many rules");
   struct lb_rule *rule = &rules[rule_count];
-  *rule = (struct lb_rule){.attack = attack, .line = line, .text = strdup(value)};
+  *rule = (struct lb_rule){.attack = attack, .line = line, .text = lb_need_text(value)};
   rule_count++;
   return take_rule(rule, value, why);
 }
