@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/need.h"
 #include "base/process.h"
 #include "check/check.h"
 #include "story/check_print.h"
@@ -145,7 +146,7 @@ static int print_story(const struct lb_story *told, const struct lb_args *args, 
     else print_file(args->words[0], history, &check, args->past_lease);
     putchar('\n');
     struct lb_explain_about known = about(told);
-    r = lb_explain(history, &check, &known, stdout);
+    lb_explain(history, &check, &known, stdout);
     lb_check_clear(&check);
   }
   return r < 0 && !ferror(stdout) ? lb_complain(LB_EXIT_FAILURE, "%s", strerror(-r)) : LB_EXIT_OK;
@@ -197,17 +198,14 @@ static int explain_cell(const struct lb_args *args) {
 
 /* ---- explain --all: what the page of a run shows of each cell ------------------------------------------------------ */
 
-/* The story of the chosen trial, as it is printed below its head; NULL = no memory. */
+/* The story of the chosen trial, as it is printed below its head. */
 static char *story_of(const struct lb_story *told, const struct lb_history *history, const struct lb_check *check) {
   struct lb_explain_about known = about(told);
   char *text = NULL;
   size_t size = 0;
-  FILE *out = open_memstream(&text, &size);
-  int r = out ? lb_explain(history, check, &known, out) : -ENOMEM;
-  if (out && fclose(out) != 0) r = -ENOMEM;
-  if (r == 0) return text;
-  free(text);
-  return NULL;
+  FILE *out = lb_need(open_memstream(&text, &size));
+  lb_explain(history, check, &known, out);
+  return lb_need(fclose(out) == 0 ? text : NULL);
 }
 
 enum { TOLD_WHOLE = 2000, TOLD_AROUND = 150 };
@@ -256,7 +254,7 @@ static int put_told(const struct lb_story *told, const struct lb_history *histor
   int episode = lb_explain_episode(history, check);
   struct lb_history part = part_of(history, episode < 0 ? NULL : &check->episodes[episode]);
   lb_told_again(told, again, sizeof again);
-  if (story && judged)
+  if (judged)
     o = json_pack("{sO? sO? sO? ss ss ss ss sO? si sI sI sI}", "scenario", json_object_get(cell, "scenario"), "system",
                   json_object_get(cell, "system"), "guard", json_object_get(cell, "guard"), "clients",
                   told->trial.clients, "trial", told->trial.trial, "again", again, "story", story, "episodes",

@@ -9,11 +9,11 @@
 
 #include "check/circle.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/need.h"
 #include "check/evidence.h"
 #include "explain_marks.h"
 #include "say.h"
@@ -814,30 +814,26 @@ static void tell(struct story *y, struct candidate *line) {
   put_circle(y);
 }
 
-int lb_explain(const struct lb_history *h, const struct lb_check *check, const struct lb_explain_about *about,
-               FILE *out) {
+void lb_explain(const struct lb_history *h, const struct lb_check *check, const struct lb_explain_about *about,
+                FILE *out) {
   struct story y = {.h = h,
                     .c = check,
                     .about = about,
                     .event = h->events,
-                    .mark = malloc((h->count + 1) * sizeof *y.mark),
-                    .shown = calloc(h->count + 1, sizeof *y.shown),
+                    .mark = lb_explain_marks(h),
+                    .shown = lb_need(calloc(h->count + 1, sizeof *y.shown)),
                     .out = out};
-  struct candidate *line = malloc((h->count + 1) * sizeof *line);
-  int r = y.mark && y.shown && line ? lb_explain_marks(h, y.mark) : -ENOMEM;
-  if (r == 0 && h->count == 0) fputs("  nothing happened\n", out);
-  else if (r == 0) tell(&y, line);
+  struct candidate *line = lb_need(malloc((h->count + 1) * sizeof *line));
+  if (h->count == 0) fputs("  nothing happened\n", out);
+  else tell(&y, line);
   free(y.mark);
   free(y.shown);
   free(line);
-  return r;
 }
 
 int lb_explain_episode(const struct lb_history *h, const struct lb_check *check) {
-  struct story y = {.h = h, .c = check, .event = h->events, .mark = malloc((h->count + 1) * sizeof *y.mark)};
-  int r = y.mark ? lb_explain_marks(h, y.mark) : -ENOMEM;
-  if (r == 0) find_focus(&y);
+  struct story y = {.h = h, .c = check, .event = h->events, .mark = lb_explain_marks(h)};
+  find_focus(&y);
   free(y.mark);
-  if (r < 0) return -ENOMEM;
   return y.episode ? (int)(y.episode - check->episodes) : -1;
 }

@@ -18,12 +18,12 @@ struct lb_explain_about {
 };
 
 /* Writes the story of a sorted history and, after an empty line, what happened in a sentence or
- * two; of one that was stuck or delayed also since when. `check` is its judgement. Times count from the first event. 0,
- * or -ENOMEM; errors of the stream are the caller's to look for. */
-int lb_explain(const struct lb_history *history, const struct lb_check *check, const struct lb_explain_about *about,
-               FILE *out);
+ * two; of one that was stuck or delayed also since when. `check` is its judgement. Times count from the first event.
+ * Errors of the stream are the caller's to look for. */
+void lb_explain(const struct lb_history *history, const struct lb_check *check, const struct lb_explain_about *about,
+                FILE *out);
 
-/* Which double hold that story is about: its number in `check`, or -1. -ENOMEM, which is less. */
+/* Which double hold that story is about: its number in `check`, or -1. */
 int lb_explain_episode(const struct lb_history *history, const struct lb_check *check);
 
 #endif

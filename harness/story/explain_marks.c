@@ -5,8 +5,9 @@
  */
 #include "explain_marks.h"
 
-#include <errno.h>
 #include <stdlib.h>
+
+#include "base/need.h"
 
 struct holder {        /* a client, with the key that is looked at */
   size_t hold;         /* event: begin of the present hold, LB_NO_EVENT = none */
@@ -257,20 +258,21 @@ static void walk_key(struct walk *w) {
     if (belongs(w, &w->h->events[i])) look_at(w, i);
 }
 
-int lb_explain_marks(const struct lb_history *h, struct lb_mark *ret) {
-  size_t *end = malloc((h->count + 1) * sizeof *end);
-  struct present *present = malloc((h->clients.count + 1) * sizeof *present);
-  struct walk w = {.h = h, .wrong = ret, .end = end, .holder = malloc((h->clients.count + 1) * sizeof *w.holder)};
-  int r = end && present && w.holder ? 0 : -ENOMEM;
-  for (size_t i = 0; i < h->count && r == 0; i++)
+struct lb_mark *lb_explain_marks(const struct lb_history *h) {
+  struct lb_mark *ret = lb_need(malloc((h->count + 1) * sizeof *ret));
+  size_t *end = lb_need(malloc((h->count + 1) * sizeof *end));
+  struct present *present = lb_need(malloc((h->clients.count + 1) * sizeof *present));
+  struct walk w = {
+      .h = h, .wrong = ret, .end = end, .holder = lb_need(malloc((h->clients.count + 1) * sizeof *w.holder))};
+  for (size_t i = 0; i < h->count; i++)
     ret[i] =
         (struct lb_mark){.other = LB_NO_EVENT, .second = LB_NO_EVENT, .fence_seen = LB_NO_EVENT, .before = LB_NO_EVENT};
-  for (w.key = 0; w.key < h->keys.count && r == 0; w.key++) {
+  for (w.key = 0; w.key < h->keys.count; w.key++) {
     find_ends(&w, end, present);
     walk_key(&w);
   }
   free(end);
   free(present);
   free(w.holder);
-  return r;
+  return ret;
 }

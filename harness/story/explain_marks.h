@@ -32,7 +32,7 @@ struct lb_mark {
   size_t before;
 };
 
-/* Looks at every event: ret[0..count) with count = history->count. 0 or -ENOMEM. */
-int lb_explain_marks(const struct lb_history *history, struct lb_mark *ret);
+/* Looks at every event: one mark for each of history->count, malloc'd. */
+struct lb_mark *lb_explain_marks(const struct lb_history *history);
 
 #endif
