@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/interval.h"
+#include "base/need.h"
 #include "base/text.h"
 #include "display.h"
 #include "run/tally.h"
@@ -437,13 +438,10 @@ static void print_orphans(const struct lb_tally *tally, double *ms, FILE *out) {
 
 void lb_print_figures(const struct lb_tally *tally, FILE *out) {
   size_t most = tally->plan->job_count + 1;
-  struct line line = {.trial = calloc(most, sizeof *line.trial), .values = calloc(most, sizeof *line.values)};
-  if (line.trial && line.values) {
-    print_speed(tally, line, out);
-    print_orphans(tally, line.values, out);
-  } else {
-    fputs("no figures: out of memory\n", out);
-  }
+  struct line line = {.trial = lb_need(calloc(most, sizeof *line.trial)),
+                      .values = lb_need(calloc(most, sizeof *line.values))};
+  print_speed(tally, line, out);
+  print_orphans(tally, line.values, out);
   free(line.trial);
   free(line.values);
 }

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/need.h"
+
 /* In bytes. A heading has HEAD_LINES lines at most, of about HEAD_WRAP bytes when it is wrapped. */
 enum { HEAD_LINES = 4, HEAD_WRAP = 8 };
 
@@ -180,9 +182,9 @@ static void print_blocks(const struct table *t, FILE *out) {
  * be several anyway, and then the words have room. */
 static void print_truth(const struct lb_tally *tally, FILE *out) {
   const struct lb_plan *plan = tally->plan;
-  struct table t = {
-      .tally = tally, .columns = calloc(plan->cell_count + 1, sizeof *t.columns), .most = lb_display_width(out)};
-  if (!t.columns) return;
+  struct table t = {.tally = tally,
+                    .columns = lb_need(calloc(plan->cell_count + 1, sizeof *t.columns)),
+                    .most = lb_display_width(out)};
   find_columns(&t);
   for (size_t s = 0; s < plan->scenario_count; s++)
     if (strlen(plan->scenarios[s].name) > t.label) t.label = strlen(plan->scenarios[s].name);

@@ -7,10 +7,10 @@
  */
 #include "screen.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/need.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "display.h"
@@ -42,18 +42,16 @@ static void screen_grid_end(struct lb_screen_grid *grid) {
   *grid = (struct lb_screen_grid){0};
 }
 
-/* 0 (release with screen_grid_end()) or -ENOMEM. */
-static int screen_grid_begin(const struct lb_tally *tally, struct lb_screen_grid *ret) {
+/* Release with screen_grid_end(). */
+static void screen_grid_begin(const struct lb_tally *tally, struct lb_screen_grid *ret) {
   const struct lb_plan *plan = tally->plan;
-  *ret = (struct lb_screen_grid){.tally = tally, .systems = calloc(plan->cell_count + 1, sizeof *ret->systems)};
-  for (size_t i = 0; ret->systems && i < plan->cell_count; i++) system_of(ret, plan->cells[i].system);
-  if (ret->systems)
-    ret->cells = calloc(plan->scenario_count * ret->systems_count * LB_GUARD_COUNT + 1, sizeof *ret->cells);
-  if (!ret->cells) return screen_grid_end(ret), -ENOMEM;
+  *ret =
+      (struct lb_screen_grid){.tally = tally, .systems = lb_need(calloc(plan->cell_count + 1, sizeof *ret->systems))};
+  for (size_t i = 0; i < plan->cell_count; i++) system_of(ret, plan->cells[i].system);
+  ret->cells = lb_need(calloc(plan->scenario_count * ret->systems_count * LB_GUARD_COUNT + 1, sizeof *ret->cells));
   for (size_t i = 0; i < plan->cell_count; i++)
     *place(ret, (size_t)(plan->cells[i].scenario - plan->scenarios), system_of(ret, plan->cells[i].system),
            plan->cells[i].guard) = &tally->cells[i];
-  return 0;
 }
 
 /* NULL = it was not asked for. */
@@ -184,11 +182,10 @@ static long score_of(const struct table *t, size_t c, size_t r, const struct lb_
   return cell->verdict == LB_STUCK || cell->verdict == LB_DELAYED ? 1 : 0;
 }
 
-static bool find_lines(struct table *t) {
+static void find_lines(struct table *t) {
   const struct lb_plan *plan = t->grid->tally->plan;
-  t->columns = calloc(plan->scenario_count + 1, sizeof *t->columns);
-  t->rows = calloc(t->grid->systems_count + 1, sizeof *t->rows);
-  if (!t->columns || !t->rows) return false;
+  t->columns = lb_need(calloc(plan->scenario_count + 1, sizeof *t->columns));
+  t->rows = lb_need(calloc(t->grid->systems_count + 1, sizeof *t->rows));
   t->speed = true;
   t->column_count = plan->scenario_count;
   t->row_count = t->grid->systems_count;
@@ -199,7 +196,6 @@ static bool find_lines(struct table *t) {
     t->meet |= clients_meet(&plan->scenarios[c]);
     t->apart |= !clients_meet(&plan->scenarios[c]);
   }
-  return true;
 }
 
 static void measure(struct table *t) {
@@ -344,7 +340,8 @@ static void put_table(struct table *t, size_t lines, size_t width, FILE *out) {
 /* Rows are systems, columns are scenarios, with a legend below: at most so many lines. */
 static void screen_table(const struct lb_screen_grid *grid, size_t lines, size_t width, FILE *out) {
   struct table t = {.grid = grid};
-  if (find_lines(&t)) put_table(&t, lines, width, out);
+  find_lines(&t);
+  put_table(&t, lines, width, out);
   free(t.columns);
   free(t.rows);
 }
@@ -514,8 +511,7 @@ static void put_line(const char *line, size_t length, bool cut, size_t width, FI
 static void put_text(const char *text, size_t lines, size_t width, FILE *out) {
   char *wrapped = NULL;
   size_t size;
-  FILE *all = open_memstream(&wrapped, &size);
-  if (!all) return;
+  FILE *all = lb_need(open_memstream(&wrapped, &size));
   lb_display_wrap_at(text, width, 0, 2, all);
   fclose(all);
   for (const char *at = wrapped, *end; lines > 0 && (end = strchr(at, '\n')); at = end + 1, lines--)
@@ -530,8 +526,7 @@ static void put_text(const char *text, size_t lines, size_t width, FILE *out) {
 static void put_remarks(const struct lb_tally *tally, size_t width, FILE *out) {
   char *text = NULL;
   size_t size, shown = 0;
-  FILE *lines = open_memstream(&text, &size);
-  if (!lines) return;
+  FILE *lines = lb_need(open_memstream(&text, &size));
   lb_print_remarks(tally, lines);
   fclose(lines);
   size_t all = lines_in(text);
@@ -545,8 +540,7 @@ static void put_remarks(const struct lb_tally *tally, size_t width, FILE *out) {
 static void put_unpredicted(const struct lb_tally *tally, size_t width, FILE *out) {
   char *text = NULL;
   size_t size;
-  FILE *lines = open_memstream(&text, &size);
-  if (!lines) return;
+  FILE *lines = lb_need(open_memstream(&text, &size));
   lb_print_unpredicted(tally, lines);
   fclose(lines);
   for (const char *at = text, *end; (end = strchr(at, '\n')); at = end + 1)
@@ -571,8 +565,7 @@ static void put_next(const struct lb_screen *screen, FILE *out) {
 static char *above(const struct lb_screen *screen, size_t width) {
   char *text = NULL;
   size_t size;
-  FILE *out = open_memstream(&text, &size);
-  if (!out) return NULL;
+  FILE *out = lb_need(open_memstream(&text, &size));
   put_text(screen->verdict, VERDICT_LINES, width, out);
   put_unpredicted(screen->tally, width, out);
   put_remarks(screen->tally, width, out);
@@ -583,8 +576,7 @@ static char *above(const struct lb_screen *screen, size_t width) {
 static char *below(const struct lb_screen *screen, const struct lb_screen_grid *grid, size_t width) {
   char *text = NULL, sentence[4000];
   size_t size;
-  FILE *out = open_memstream(&text, &size);
-  if (!out) return NULL;
+  FILE *out = lb_need(open_memstream(&text, &size));
   for (size_t i = 0; say_sentence(grid, i, sentence, sizeof sentence); i++)
     if (*sentence) put_text(sentence, sentence_lines[i], width, out);
   put_next(screen, out);
@@ -595,16 +587,12 @@ static char *below(const struct lb_screen *screen, const struct lb_screen_grid *
 void lb_print_screen(const struct lb_screen *screen, FILE *out) {
   struct lb_screen_grid grid = {0};
   size_t width = least(lb_display_width(out), LB_SCREEN_COLUMNS);
-  int r = screen_grid_begin(screen->tally, &grid);
-  char *first = r == 0 ? above(screen, width) : NULL, *last = r == 0 ? below(screen, &grid, width) : NULL;
-  if (first && last) {
-    size_t used = screen->after + lines_in(first) + lines_in(last);
-    fputs(first, out);
-    screen_table(&grid, used < LB_SCREEN_LINES ? LB_SCREEN_LINES - used : 0, width, out);
-    fputs(last, out);
-  } else {
-    fprintf(out, "%s\nno table: out of memory\n", screen->verdict);
-  }
+  screen_grid_begin(screen->tally, &grid);
+  char *first = above(screen, width), *last = below(screen, &grid, width);
+  size_t used = screen->after + lines_in(first) + lines_in(last);
+  fputs(first, out);
+  screen_table(&grid, used < LB_SCREEN_LINES ? LB_SCREEN_LINES - used : 0, width, out);
+  fputs(last, out);
   free(first);
   free(last);
   screen_grid_end(&grid);
