@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/need.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "cli.h"
@@ -241,9 +242,8 @@ static int add_to_list(const char **list, const char *value) {
   static char *texts[LB_ARGS_MAX];
   static size_t count;
   if (!*list) return *list = value, 0;
-  if (count == LB_ARGS_MAX || asprintf(&texts[count], "%s,%s", *list, value) < 0)
-    return lb_complain(LB_EXIT_USAGE, "too many arguments");
-  *list = texts[count++];
+  if (count == LB_ARGS_MAX) return lb_complain(LB_EXIT_USAGE, "too many arguments");
+  *list = texts[count++] = lb_need_printed("%s,%s", *list, value);
   return 0;
 }
 

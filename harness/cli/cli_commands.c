@@ -17,6 +17,7 @@
 #include "base/files.h"
 #include "base/machine.h"
 #include "base/error.h"
+#include "base/need.h"
 #include "base/text.h"
 #include "scenario/scenario.h"
 #include "show/live.h"
@@ -111,11 +112,11 @@ int lb_try_folder(const char *command, const char *path, const char *out) {
 static char *find_file(const char *what, const char *place, const char *name, struct lb_error *err) {
   char folder[4096], **names = NULL, **paths = NULL, *found = NULL;
   size_t count = 0, length = strlen(name);
-  if (strchr(name, '/') || (length > 4 && strcmp(name + length - 4, ".ini") == 0)) return strdup(name);
+  if (strchr(name, '/') || (length > 4 && strcmp(name + length - 4, ".ini") == 0)) return lb_need_text(name);
   snprintf(folder, sizeof folder, "%s/%s", lb_root(), place);
   int r = lb_scenario_list(folder, &names, &paths, &count);
   for (size_t i = 0; i < count; i++)
-    if (strcmp(names[i], name) == 0) found = strdup(paths[i]);
+    if (strcmp(names[i], name) == 0) found = lb_need_text(paths[i]);
   const char *near = count ? lb_suggest(name, (const char *const *)names, count) : NULL;
   if (!found && r < 0) lb_refuse(err, "cannot read %s: %s", folder, strerror(-r));
   else if (!found && near) lb_refuse(err, "unknown %s '%s', did you mean '%s'?", what, name, near);

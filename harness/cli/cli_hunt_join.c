@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/need.h"
 #include "cli.h"
 #include "run/shard.h"
 
@@ -62,8 +63,7 @@ static int take(struct join *j, const char *of_hunt, const char *name, const cha
   int code = 0;
   if (j->of && of != j->of)
     code = lb_complain(LB_EXIT_USAGE, "hunt: %s is one of %d shards, expected one of %d", path, of, j->of);
-  if (!j->seen) j->seen = calloc((size_t)of + 1, sizeof *j->seen);
-  if (code == 0 && !j->seen) code = lb_complain(LB_EXIT_FAILURE, "hunt: no memory");
+  if (!j->seen) j->seen = lb_need(calloc((size_t)of + 1, sizeof *j->seen));
   if (code == 0) code = copy(j, in, path);
   if (code == 0) j->of = of, j->seen[index] = true, j->count++, take_sittings(j, folder);
   fclose(in);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/need.h"
 #include "base/text.h"
 #include "run/engine.h"
 #include "run/journal.h"
@@ -148,30 +149,26 @@ static int make_plan(struct played *played, const char *path, struct lb_error *e
 
 /* The last trial is the one that was asked for, and of many the others would take much memory. Its files are named by
  * the line, for a cell may be played twice. */
-static int take_job(struct play *p, struct played *played, size_t number, const char *line) {
+static void take_job(struct play *p, struct played *played, size_t number, const char *line) {
   struct lb_plan *plan = &played->plan;
-  if (plan->job_count == 0) return 0;
+  if (plan->job_count == 0) return;
   const struct lb_job *last = &plan->jobs[plan->job_count - 1];
-  char *text = NULL, *name = NULL;
-  if (asprintf(&text, "%zu %s", number, line) < 0 || asprintf(&name, "%zu.%s", number, last->plan.name) < 0)
-    return free(text), -ENOMEM;
-  played->job = (struct lb_job){.text = text, .plan = last->plan};
+  char *name = lb_need_printed("%zu.%s", number, last->plan.name);
+  played->job = (struct lb_job){.text = lb_need_printed("%zu %s", number, line), .plan = last->plan};
   snprintf(played->job.plan.name, sizeof played->job.plan.name, "%s", name);
   free(name);
   free(plan->jobs), plan->jobs = NULL, plan->job_count = 0;
   const json_t *fresh = json_object_get(played->line, keys[FRESH]);
-  if (!json_is_false(fresh) || p->pool_count == POOLS_MAX) return 0;
+  if (!json_is_false(fresh) || p->pool_count == POOLS_MAX) return;
   struct lb_pool *pool = lb_pool_join(p->pools, &p->pool_count, &played->job.plan);
   played->stays = pool && pool->first == &played->job.plan;
   played->job.plan.pool = pool;
-  return 0;
 }
 
 static int read_line(struct play *p, size_t number, const char *line, struct played **ret) {
   struct lb_error err = {0};
   json_error_t error;
-  struct played *played = calloc(1, sizeof *played);
-  if (!played) return -ENOMEM;
+  struct played *played = lb_need(calloc(1, sizeof *played));
   int r = 0;
   played->line = json_loads(line, JSON_REJECT_DUPLICATES, &error);
   if (!played->line) r = lb_refuse(&err, "column %d: %s", error.column, error.text);
@@ -182,7 +179,7 @@ static int read_line(struct play *p, size_t number, const char *line, struct pla
   char *path = r == 0 ? lb_look_for_scenario(text_of(played, SCENARIO), &err) : NULL;
   if (r == 0 && !path) r = -EINVAL;
   if (r == 0) r = make_plan(played, path, &err);
-  if (r == 0) r = take_job(p, played, number, line);
+  if (r == 0) take_job(p, played, number, line);
   free(path);
   if (r < 0) lb_complain(0, "line %zu: %s", number, *err.text ? err.text : strerror(-r)), free_played(played);
   else *ret = played;
@@ -355,13 +352,13 @@ static int make_out(const char *out) {
 }
 
 static int play_command(const struct lb_args *args) {
-  struct play *p = calloc(1, sizeof *p);
+  struct play *p = lb_need(calloc(1, sizeof *p));
   struct lb_rundir dir;
   struct lb_error err;
   const char *tmp = getenv("TMPDIR");
   if (args->word_count > 0)
     return free(p), lb_complain(LB_EXIT_USAGE, "play: expected jobs on standard input, found '%s'", args->words[0]);
-  int code = !p ? lb_complain(LB_EXIT_FAILURE, "%s", strerror(ENOMEM)) : args->out ? make_out(args->out) : 0;
+  int code = args->out ? make_out(args->out) : 0;
   if (code) return free(p), code;
   if (lb_rundir_open(&dir, args->out ? args->out : tmp && *tmp ? tmp : "/tmp", "play", NULL, &err) < 0)
     return free(p), lb_complain(LB_EXIT_FAILURE, "%s", err.text);

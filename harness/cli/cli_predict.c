@@ -121,12 +121,11 @@ static int visit(void *data, struct lb_plan *plan) {
     verdict[cell->guard] = told.verdict;
     say_measured(m, line, sizeof line);
     if (cell->guard == LB_GUARD_NONE) reason = told.reason, snprintf(measured, sizeof measured, "%s", line);
-    char *text = NULL;
-    if (m && differs(told.verdict, lb_text_of(m, "verdict")) &&
-        asprintf(&text, "%s%s: predicted %s, measured %s: %s", cell->guard ? "under " : "without a guard",
-                 cell->guard ? lb_guard_name(cell->guard) : "", lb_verdict_name(told.verdict), line, told.reason) >= 0)
-      json_array_append_new(different, json_string(text));
-    free(text);
+    if (!m || !differs(told.verdict, lb_text_of(m, "verdict"))) continue;
+    json_array_append_new(different, json_sprintf("%s%s: predicted %s, measured %s: %s",
+                                                  cell->guard ? "under " : "without a guard",
+                                                  cell->guard ? lb_guard_name(cell->guard) : "",
+                                                  lb_verdict_name(told.verdict), line, told.reason));
   }
   say_guards(verdict, guards, sizeof guards);
   bool nothing = verdict[LB_GUARD_NONE] == LB_NA || verdict[LB_GUARD_NONE] == LB_VERDICT_NONE;
@@ -154,8 +153,7 @@ static void print_row(json_t *rows, size_t first, const char *verdict) {
   char *text = NULL;
   const json_t *line;
   bool differ = json_array_size(json_object_get(row, "differs"));
-  FILE *out = open_memstream(&text, &size);
-  if (!out) return;
+  FILE *out = lb_need(open_memstream(&text, &size));
   fprintf(out, "%s", lb_text_of(row, "scenario"));
   for (i = first + 1; i < json_array_size(rows); i++) {
     other = json_array_get(rows, i);

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/need.h"
 #include "run/journal.h"
 #include "run/shard.h"
 
@@ -107,8 +108,8 @@ static int add_shard(struct shards *s, const char *path) {
     return lb_complain(LB_EXIT_USAGE, "merge %s: expected the folder of a shard: %s", path, strerror(errno));
   if (s->count == LB_SHARDS_MOST)
     return lb_complain(LB_EXIT_USAGE, "merge: expected at most %d folders", LB_SHARDS_MOST);
-  s->folder[s->count] = strdup(folder);
-  return s->folder[s->count++] ? 0 : lb_complain(LB_EXIT_FAILURE, "out of memory");
+  s->folder[s->count++] = lb_need_text(folder);
+  return 0;
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
@@ -185,14 +186,13 @@ static int merge(const struct lb_args *args, const struct shards *s, json_t *hea
 }
 
 static int merge_command(const struct lb_args *args) {
-  struct shards *s = calloc(1, sizeof *s);
-  if (!s) return lb_complain(LB_EXIT_FAILURE, "out of memory");
+  struct shards *s = lb_need(calloc(1, sizeof *s));
   int code = args->word_count ? 0 : lb_complain(LB_EXIT_USAGE, "merge: expected the folders of shards");
   for (int i = 0; code == 0 && i < args->word_count; i++) code = add_word(s, args->words[i]);
-  json_t **head = calloc(s->count + 1, sizeof *head);
-  if (code == 0) code = head ? merge(args, s, head) : lb_complain(LB_EXIT_FAILURE, "out of memory");
+  json_t **head = lb_need(calloc(s->count + 1, sizeof *head));
+  if (code == 0) code = merge(args, s, head);
   for (size_t i = 0; i < s->count; i++) {
-    if (head) json_decref(head[i]);
+    json_decref(head[i]);
     free(s->folder[i]);
   }
   free(head);

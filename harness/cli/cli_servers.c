@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "backends/registry.h"
+#include "base/need.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "client/env.h"
@@ -107,10 +108,8 @@ int lb_own_begin(const struct lb_args *args) {
 /* ---- which systems ------------------------------------------------------------------------------ */
 
 static void add(char **list, const char *protocol, const char *topology) {
-  char *longer = NULL;
-  if (asprintf(&longer, "%s%s%s%s%s", *list ? *list : "", *list ? "," : "", protocol, *topology ? "@" : "", topology) <
-      0)
-    longer = NULL;
+  char *longer =
+      lb_need_printed("%s%s%s%s%s", *list ? *list : "", *list ? "," : "", protocol, *topology ? "@" : "", topology);
   free(*list);
   *list = longer;
 }
@@ -136,7 +135,7 @@ static void add_all(char **list) {
 char *lb_own_systems(const char *asked) {
   const struct lb_protocol *protocol;
   const struct lb_own *own;
-  char *list = NULL, *copy = asked ? strdup(asked) : NULL, *rest = copy;
+  char *list = NULL, *copy = asked ? lb_need_text(asked) : NULL, *rest = copy;
   for (size_t i = 0; !asked && (own = lb_own_at(i)); i++)
     if ((protocol = lb_protocol_to_use(own->topology.stands_for))) add(&list, protocol->name, own->topology.name);
   for (char *one; rest && (one = strsep(&rest, ","));)

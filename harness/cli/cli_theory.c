@@ -12,6 +12,7 @@
 #include "backends/registry.h"
 #include "base/process.h"
 #include "base/json.h"
+#include "base/need.h"
 #include "base/text.h"
 #include "plan/fit.h"
 #include "plan/system.h"
@@ -336,7 +337,7 @@ static char *attack_of_scenario(const char *name) {
   struct lb_error err;
   char *path = lb_look_for_scenario(name, &err), *ret = NULL;
   if (path && lb_scenario_load(path, &s, &err) == 0) {
-    ret = s.attack ? strdup(s.attack) : NULL;
+    ret = s.attack ? lb_need_text(s.attack) : NULL;
     lb_scenario_clear(&s);
   }
   free(path);

@@ -50,21 +50,22 @@ static bool begins(const char *name, const char *word) {
   return strncmp(name, word, length) == 0 && (name[length] == '\0' || name[length] == '-');
 }
 
-/* Adds those on these servers. *ret_found: whether there is any. 0, or an exit code. */
-static int add_systems(struct which *w, const char *word, bool *ret_found) {
-  char *list = strdup(lb_group("all") ? lb_group("all") : ""), *rest = list;
+/* Adds those on these servers. Whether there is any. */
+static bool add_systems(struct which *w, const char *word) {
+  char *list = lb_need_text(lb_group("all") ? lb_group("all") : ""), *rest = list;
+  bool found = false;
   size_t at = strlen(w->systems);
-  for (char *name; rest && (name = strsep(&rest, ","));) {
+  for (char *name; (name = strsep(&rest, ","));) {
     const char *topology = strchr(name, '@');
     if (word && !(topology && begins(topology + 1, word))) continue;
-    *ret_found = true;
+    found = true;
     const char *there = strstr(w->systems, name);
     size_t length = strlen(name);
     if (there && (there == w->systems || there[-1] == ',') && (there[length] == ',' || there[length] == '\0')) continue;
     at += (size_t)snprintf(w->systems + at, sizeof w->systems - at, "%s%s", at ? "," : "", name);
   }
   free(list);
-  return list ? 0 : lb_complain(LB_EXIT_FAILURE, "out of memory");
+  return found;
 }
 
 static int refuse_servers(const char *word) {
@@ -78,13 +79,10 @@ static int refuse_servers(const char *word) {
 
 static int choose_systems(struct which *w) {
   int r = 0;
-  bool found = false;
-  char *list = w->args->on ? strdup(w->args->on) : NULL, *rest = list;
-  if (!list) return add_systems(w, NULL, &found);
-  for (char *word; r == 0 && (word = strsep(&rest, ",")); found = false) {
-    r = add_systems(w, word, &found);
-    if (r == 0 && !found) r = refuse_servers(word);
-  }
+  if (!w->args->on) return add_systems(w, NULL), 0;
+  char *list = lb_need_text(w->args->on), *rest = list;
+  for (char *word; r == 0 && (word = strsep(&rest, ","));)
+    if (!add_systems(w, word)) r = refuse_servers(word);
   free(list);
   return r;
 }
@@ -107,7 +105,7 @@ static enum match match_of(const struct lb_scenario *s, const char *word) {
 }
 
 static void add_name(struct which *w, const char *name) {
-  if (name && w->name_count < NAMES_MAX && (w->names[w->name_count] = strdup(name))) w->name_count++;
+  if (name && w->name_count < NAMES_MAX) w->names[w->name_count++] = lb_need_text(name);
 }
 
 static int visit(void *data, struct lb_plan *plan) {
@@ -137,8 +135,8 @@ static bool is_meant(const struct which *w, const struct kept *kept) {
 
 static int choose_scenarios(struct which *w) {
   struct lb_table table = {.systems = w->systems, .guards = (1u << LB_GUARD_COUNT) - 1, .visit = visit, .data = w};
-  char *rest = w->faults = strdup(w->args->survive);
-  for (char *word; rest && (word = strsep(&rest, ","));) {
+  char *rest = w->faults = lb_need_text(w->args->survive);
+  for (char *word; (word = strsep(&rest, ","));) {
     if (w->fault_count == WORDS_MAX) return lb_complain(LB_EXIT_USAGE, "which --survive: at most %d words", WORDS_MAX);
     w->fault[w->fault_count++] = word;
   }

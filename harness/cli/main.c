@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/need.h"
 #include "cli.h"
 #include "plan/system.h"
 #include "show/display.h"
@@ -50,10 +51,12 @@ static size_t help_width(FILE *out) {
 static void put_row(const char *name, const char *text, FILE *out) {
   char *lines = NULL;
   size_t length = strlen(name), size;
-  FILE *memory = open_memstream(&lines, &size);
+  FILE *memory = lb_need(open_memstream(&lines, &size));
   if (length + 2 > HELP_TEXT) lb_display_wrap_at(name + 2, help_width(out), 2, NAME_REST, out), length = 0;
-  if (memory) lb_display_wrap_at(text, help_width(out), HELP_TEXT, HELP_TEXT, memory), fclose(memory);
-  if (lines) memcpy(lines, name, length), fputs(lines, out);
+  lb_display_wrap_at(text, help_width(out), HELP_TEXT, HELP_TEXT, memory);
+  fclose(memory);
+  memcpy(lines, name, length);
+  fputs(lines, out);
   free(lines);
 }
 
