@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/need.h"
 #include "base/process.h"
 #include "client/env.h"
 #include "network/sandbox.h"
@@ -175,8 +176,8 @@ static int begin(struct person *p, const char *name, struct lb_error *err) {
                                  .client = name,
                                  .protocol = protocol,
                                  .prefix = c.prefix};
-  p->session = calloc(1, protocol->session_size);
-  int r = p->session ? protocol->open(p->session, &p->config, soon()) : -ENOMEM;
+  p->session = lb_need(calloc(1, protocol->session_size));
+  int r = protocol->open(p->session, &p->config, soon());
   return r == 0 ? 0 : fail(p, "open", LB_OK, r, err);
 }
 

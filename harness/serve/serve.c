@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/need.h"
 #include "base/process.h"
 #include "network/proctree.h"
 #include "network/sandbox.h"
@@ -164,10 +165,10 @@ static const struct lb_driver driver_command = {
 /* Starts the command on the host of client 1. 0, or -errno with err (-ENOENT: no such program). */
 static int start_command(struct lb_serve *v, struct lb_error *err) {
   struct lb_client *client = &v->stage.client[0];
-  struct lb_body *body = calloc(1, sizeof *body);
+  struct lb_body *body = lb_need(calloc(1, sizeof *body));
   int failed[2], why = 0;
   pid_t parent = getpid();
-  if (!body || pipe2(failed, O_CLOEXEC) < 0) return free(body), lb_error(err, -ENOMEM, "no memory");
+  if (pipe2(failed, O_CLOEXEC) < 0) return free(body), lb_error(err, -ENOMEM, "no memory");
   body->pid = fork();
   if (body->pid == 0) become_command(v, client->host, parent, failed[1]);
   int error = errno;
@@ -225,9 +226,9 @@ static int set_stage(struct lb_serve *v) {
   lb_env_init(&s->env, v->plan->seed);
   snprintf(s->key_prefix, sizeof s->key_prefix, "lockbench:%08llx", (unsigned long long)(v->plan->seed & 0xffffffff));
   s->memory = lb_memory_map(clients, clients, 1);
-  s->client = calloc(clients, sizeof *s->client);
-  s->pending = calloc(clients, sizeof *s->pending);
-  if (!s->memory || !s->client || !s->pending) return -ENOMEM;
+  s->client = lb_need(calloc(clients, sizeof *s->client));
+  s->pending = lb_need(calloc(clients, sizeof *s->pending));
+  if (!s->memory) return -ENOMEM;
   for (size_t i = 0; i < clients; i++) {
     s->client[i] = (struct lb_client){.driver = &driver_command, .number = (uint32_t)i, .log = i};
     snprintf(s->client[i].name, sizeof s->client[i].name, "client-%zu", i + 1);
@@ -243,21 +244,19 @@ static int make_log_folder(struct lb_serve *v) {
 }
 
 /* The command gets the environment as the user had it: a program in Java wants its class path. */
-static int keep_environ(struct lb_serve *v) {
+static void keep_environ(struct lb_serve *v) {
   size_t count = 0;
   while (environ[count]) count++;
-  v->environ = calloc(count + 1, sizeof *v->environ);
-  for (size_t i = 0; v->environ && i < count; i++)
-    if (!(v->environ[i] = strdup(environ[i]))) return -ENOMEM;
-  return v->environ ? 0 : -ENOMEM;
+  v->environ = lb_need(calloc(count + 1, sizeof *v->environ));
+  for (size_t i = 0; i < count; i++) v->environ[i] = lb_need_text(environ[i]);
 }
 
 static int open_stage(struct lb_serve *v, struct lb_error *err) {
   struct lb_stage *s = &v->stage;
   write_scenario(v);
-  int r = keep_environ(v);
+  keep_environ(v);
   lb_environ_forget();
-  if (r == 0) r = set_stage(v);
+  int r = set_stage(v);
   if (r == 0) r = make_log_folder(v);
   if (r < 0) return lb_error(err, r, "cannot set the stage: %s", strerror(-r));
   struct lb_site_needs needs = lb_site_needs(&v->trial);

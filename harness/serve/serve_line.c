@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/need.h"
 #include "story/say.h"
 #include "run/exit.h"
 #include "network/cut.h"
@@ -162,21 +163,13 @@ static bool do_word(struct lb_serve *v, const char *line, FILE *out) {
 
 /* ---- steps ------------------------------------------------------------------------------------------------ */
 
-/* It has to stay where it is: what it did knows it. NULL with an exit code, and err. */
-static struct lb_step *read_step(struct lb_serve *v, const char *line, int *ret_code, struct lb_error *err) {
-  struct lb_step **more = realloc(v->step, (v->step_count + 1) * sizeof *more);
-  struct lb_step *step = calloc(1, sizeof *step);
-  if (more) v->step = more;
-  int r = more && step ? lb_step_parse(line, step, err) : -ENOMEM;
+/* It has to stay where it is: what it did knows it. NULL with err. */
+static struct lb_step *read_step(struct lb_serve *v, const char *line, struct lb_error *err) {
+  struct lb_step *step = lb_need(calloc(1, sizeof *step));
+  int r = lb_step_parse(line, step, err);
   if (r == 0) r = check_step(v, step, err);
-  if (r == -ENOMEM) lb_error(err, r, "no memory");
-  *ret_code = r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE;
-  if (r < 0) {
-    if (step) free(step->text);
-    free(step);
-    return NULL;
-  }
-  v->step[v->step_count++] = step;
+  if (r < 0) return free(step->text), free(step), NULL;
+  LB_APPEND(v->step, v->step_count) = step;
   step->number = (uint32_t)v->step_count;
   return step;
 }
@@ -231,10 +224,9 @@ static int do_step(struct lb_serve *v, const struct lb_step *step, FILE *out, st
 }
 
 int lb_serve_line(struct lb_serve *v, const char *line, FILE *out, struct lb_error *err) {
-  int code;
   if (do_word(v, line, out)) return LB_EXIT_OK;
-  const struct lb_step *step = read_step(v, line, &code, err);
-  return step ? do_step(v, step, out, err) : code;
+  const struct lb_step *step = read_step(v, line, err);
+  return step ? do_step(v, step, out, err) : LB_EXIT_USAGE;
 }
 
 /* ---- a line through the socket ---------------------------------------------------------------------------------- */
