@@ -7,7 +7,6 @@
  */
 #include "search.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
