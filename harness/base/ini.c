@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text.h"
+
 #define WHAT_BYTES 256
 
 /* One byte more than is allowed is asked for: a file of exactly the limit is told from a longer
@@ -79,30 +81,10 @@ int lb_ini_refuse_indented(struct lb_ini *ini) {
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Bytes of the UTF-8 character at text, 0 if it is none that a text file holds. */
-static size_t character_bytes(const unsigned char *text, size_t size) {
-  static const struct {
-    unsigned char first, mask;
-    unsigned least; /* a smaller one was written too long */
-  } forms[] = {{0x00, 0x80, 0}, {0xc0, 0xe0, 0x80}, {0xe0, 0xf0, 0x800}, {0xf0, 0xf8, 0x10000}};
-  for (size_t more = 0; more < 4 && more < size; more++) {
-    if ((text[0] & forms[more].mask) != forms[more].first) continue;
-    unsigned code = text[0] & (unsigned char)~forms[more].mask;
-    for (size_t i = 1; i <= more; i++) {
-      if ((text[i] & 0xc0) != 0x80) return 0;
-      code = code << 6 | (text[i] & 0x3f);
-    }
-    bool control = (code < 0x20 && code != '\t') || (code >= 0x7f && code < 0xa0);
-    bool surrogate = code >= 0xd800 && code < 0xe000;
-    return control || surrogate || code < forms[more].least || code > 0x10ffff ? 0 : more + 1;
-  }
-  return 0;
-}
-
 /* The title of a scenario is printed: control characters in it would change the reader's terminal. */
 static int check_text(struct lb_ini *ini, const char *line, size_t len) {
   for (size_t at = 0; at < len;) {
-    size_t bytes = character_bytes((const unsigned char *)line + at, len - at);
+    size_t bytes = line[at] == '\t' ? 1 : lb_shown_length(line + at, len - at);
     if (bytes == 0)
       return lb_ini_refuse(ini, -EINVAL,
                            "byte %zu is 0x%02x: not a text file; expected UTF-8 without control characters", at + 1,

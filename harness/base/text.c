@@ -32,29 +32,38 @@ size_t lb_split_words(char *text, char **words, size_t max) {
 
 /* ---- A name of a file or an argument may hold what clears the screen, or looks like a line of ours. */
 
-/* Bytes of the character at text, 0 = it is no UTF-8, or it is a control character. */
-static size_t shown(const unsigned char *text) {
-  static const unsigned least[] = {0x20, 0xa0, 0x800, 0x10000}; /* of so many further bytes */
-  size_t more = text[0] < 0x80   ? 0
-                : text[0] < 0xc2 ? 4
-                : text[0] < 0xe0 ? 1
-                : text[0] < 0xf0 ? 2
-                : text[0] < 0xf5 ? 3
-                                 : 4;
-  if (more == 4) return 0;
-  unsigned code = more == 0 ? text[0] : text[0] & (0x3fu >> more);
-  for (size_t i = 1; i <= more; i++) {
-    if ((text[i] & 0xc0) != 0x80) return 0;
-    code = code << 6 | (text[i] & 0x3f);
-  }
-  return code < least[more] || code == 0x7f || (code >= 0xd800 && code < 0xe000) || code > 0x10ffff ? 0 : more + 1;
+/* Well-formed sequences only (Unicode 15, table 3-7): no overlong forms, no surrogates, nothing
+ * above U+10FFFF. Strict, because JSON readers are: a name that we let through and another tool
+ * refuses would make a file that only we can read. */
+size_t lb_utf8_length(const char *text, size_t size) {
+  const unsigned char *b = (const unsigned char *)text;
+  if (size == 0) return 0;
+  if (b[0] < 0x80) return 1;
+  size_t length = b[0] >= 0xf0 ? 4 : b[0] >= 0xe0 ? 3 : 2;
+  if (b[0] < 0xc2 || b[0] > 0xf4 || length > size) return 0;
+  unsigned char low = 0x80, high = 0xbf; /* of the second byte */
+  if (b[0] == 0xe0) low = 0xa0;
+  if (b[0] == 0xed) high = 0x9f;
+  if (b[0] == 0xf0) low = 0x90;
+  if (b[0] == 0xf4) high = 0x8f;
+  if (b[1] < low || b[1] > high) return 0;
+  for (size_t i = 2; i < length; i++)
+    if ((b[i] & 0xc0) != 0x80) return 0;
+  return length;
+}
+
+size_t lb_shown_length(const char *text, size_t size) {
+  const unsigned char *b = (const unsigned char *)text;
+  size_t length = lb_utf8_length(text, size);
+  if (length == 1 && (b[0] < 0x20 || b[0] == 0x7f)) return 0;
+  return length == 2 && b[0] == 0xc2 && b[1] < 0xa0 ? 0 : length;
 }
 
 void lb_printable(const char *text, char *buf, size_t size) {
   size_t at = 0;
   while (*text && size > 0) {
     char escape[8];
-    size_t bytes = shown((const unsigned char *)text), length = bytes;
+    size_t bytes = lb_shown_length(text, strnlen(text, 4)), length = bytes;
     const char *piece = text;
     if (bytes == 0) {
       piece = escape, bytes = 1;

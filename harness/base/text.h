@@ -16,6 +16,11 @@ struct lb_text {
 /* Appends, as printf does; what does not fit is cut off. */
 void lb_text_add(struct lb_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Length of the valid UTF-8 sequence that starts at text (of at most `size` bytes), 0 if there is none. */
+size_t lb_utf8_length(const char *text, size_t size);
+/* The same, but 0 for a control character: what may be printed. */
+size_t lb_shown_length(const char *text, size_t size);
+
 /* For text of others on one line of a terminal. Copies `text` into buf, with "\n", "\t" or "\x1b" for each control
  * character, and "\xff" for each byte that is no UTF-8. Cut off where buf ends, but never inside of a character or an
  * escape. */

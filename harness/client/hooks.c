@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "history/history_form.h" /* lb_utf8_length */
+#include "base/text.h"
 
 enum { ERRNO_MAX = 4095 }; /* as the kernel has it */
 

@@ -15,6 +15,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "history_form.h"
 
 const struct lb_fact lb_no_fact = {.what = LB_NO_NAME,
@@ -30,26 +31,6 @@ static void *must(void *memory) {
 }
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
-
-/* Well-formed sequences only (Unicode 15, table 3-7): no overlong forms, no surrogates, nothing
- * above U+10FFFF. Strict, because JSON readers are: a name that we let through and another tool
- * refuses would make a file that only we can read. */
-size_t lb_utf8_length(const char *text, size_t size) {
-  const unsigned char *b = (const unsigned char *)text;
-  if (size == 0) return 0;
-  if (b[0] < 0x80) return 1;
-  size_t length = b[0] >= 0xf0 ? 4 : b[0] >= 0xe0 ? 3 : 2;
-  if (b[0] < 0xc2 || b[0] > 0xf4 || length > size) return 0;
-  unsigned char low = 0x80, high = 0xbf; /* of the second byte */
-  if (b[0] == 0xe0) low = 0xa0;
-  if (b[0] == 0xed) high = 0x9f;
-  if (b[0] == 0xf0) low = 0x90;
-  if (b[0] == 0xf4) high = 0x8f;
-  if (b[1] < low || b[1] > high) return 0;
-  for (size_t i = 2; i < length; i++)
-    if ((b[i] & 0xc0) != 0x80) return 0;
-  return length;
-}
 
 static char *copy_as_utf8(const char *name) {
   char *copy = must(strdup(name));

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "history_form.h"
 
 /* As in the file. */

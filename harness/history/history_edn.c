@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "history_ops.h"
 
 enum { DEPTH_MAX = 64, NAME_BYTES = 200 };

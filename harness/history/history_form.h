@@ -80,9 +80,6 @@ int lb_event_check(const struct lb_history *history, const struct lb_event *even
 unsigned lb_event_members(const struct lb_history *history, const struct lb_event *event);
 /* Where the value of a member is, in the event or in its fact (which must be the event's own). */
 const void *lb_member_at(const struct lb_member *member, const struct lb_event *event, const struct lb_fact *fact);
-/* Length of the valid UTF-8 sequence that starts at text (of at most `size` bytes), 0 if there is
- * none. */
-size_t lb_utf8_length(const char *text, size_t size);
 
 struct lb_line { /* what is being read, and where complaints go */
   const char *name;

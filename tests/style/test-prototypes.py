@@ -18,7 +18,7 @@ OTHERS = {
     "harness/cli/cli_table.h": 6,
     "harness/client/driver.h": 1,
     "harness/conform/conform_calls.h": 2,
-    "harness/history/history_form.h": 8,
+    "harness/history/history_form.h": 7,
     "harness/hunt/directed.h": 3,
     "harness/hunt/space.h": 5,
     "harness/hunt/tell.h": 2,
