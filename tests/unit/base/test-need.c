@@ -30,6 +30,14 @@ TEST(an_array_that_was_cut_grows_again) {
   free(array);
 }
 
+TEST(a_text_is_copied_or_put_together) {
+  char *copy = lb_need_text("lease"), *both = lb_need_printed("%s %d", copy, 42);
+  assert_string_equal(copy, "lease");
+  assert_string_equal(both, "lease 42");
+  free(copy);
+  free(both);
+}
+
 TEST(lack_of_memory_ends_the_process_with_a_line) {
   int pipes[2], status;
   char said[64] = "";
