@@ -254,8 +254,10 @@ static int control(struct controller *k, struct lb_error *err) {
   const struct lb_conform_statement *s;
   for (size_t i = 0; (s = lb_conform_statement_at(plan->adapter, i)); i++) {
     struct message message = {0};
-    if (!is_asked(plan, s, has)) continue;
+    bool asked = is_asked(plan, s, has);
+    if (!asked && !(s->sets_up && plan->protocol->setup)) continue;
     run_statement(k, s, &message.statement);
+    if (!asked && message.statement.holds) continue; /* what it made is for those that are asked */
     if (!write_all(k->out, &message, sizeof message)) return -EPIPE;
   }
   return 0;

@@ -55,6 +55,7 @@ struct lb_conform_statement {
   const char *text;
   unsigned needs;
   void (*run)(struct lb_conform *c); /* returns if it holds, else ends in lb_conform_fail() */
+  bool sets_up;                      /* calls the protocol's setup(), and all behind it need what that made */
 };
 /* Those of the contract, or of an adapter's lines (peers/README.md), in the order they run; NULL behind the last. */
 const struct lb_conform_statement *lb_conform_statement_at(bool of_adapter, size_t index);
