@@ -46,6 +46,8 @@ static const struct lb_term vocabulary[] = {
      "what the client makes of a lost answer. It finds its own record, waits on, forgets it, cannot say whose it is, or is counted twice; or it asks another server"},
     {"lost-release", LOCK, "forgotten|repeated", "what becomes of a release that is lost"},
     {"looks", LOCK, "yes|no", "whether the service looks if the session of a waiter still lives before it grants"},
+    {"deposed", LOCK, "obeys|ends|asks",
+     "what a leader that was replaced unheard does with leases that have ended by its clock: nobody obeys it, it ends them, or it asks first if it stood still"},
     {"answers", LOCK, "majority|all", "for how many servers a client waits that asks several"},
     {"reentrant", LOCK, "no|yes|uncounted",
      "whether a session that holds is granted the lock once more: not, and must release it as often, or is free of it at once"},

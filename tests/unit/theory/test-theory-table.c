@@ -183,6 +183,8 @@ static const struct {
     {"memory-full", "votes=strangers reached=all "},
     {"memory-full-any", "votes=strangers reached=all "},
     {"server-clock-fast", "votes=strangers reached=all "},
+    {"deposed-stopped", "deposed=asks "}, /* etcd from 3.4.31 and 3.5.13 on: this table is of an earlier one */
+    {"deposed-stalled", "deposed=asks "},
     {"server-clock-ahead", "jump=less "}, /* each clock here jumps by more than a lease has left */
 };
 

@@ -27,6 +27,15 @@ static bool looks(const char *servers) {
   return lb_facts_is(&facts, "looks", "yes");
 }
 
+static bool deposed(const char *lock, const char *servers, const char *what) {
+  struct lb_facts facts;
+  setenv("LOCKBENCH_VERSIONS", servers, 1);
+  lb_facts_default(&facts);
+  lb_versions_add(lock, lb_topology_find("etcd-x3"), &facts);
+  unsetenv("LOCKBENCH_VERSIONS");
+  return lb_facts_is(&facts, "deposed", what);
+}
+
 TEST(a_line_holds_below_a_version) {
   assert_int_equal(read_versions("[etcd < 3.5]\netcd-v3lock = looks=no\n"), 0);
   assert_false(looks("etcd 3.4.23"));
@@ -69,4 +78,10 @@ TEST(what_is_refused_leaves_nothing) {
 
 STATES(the_file_of_ours_is_read,
        assert_int_equal(lb_versions_load(LB_SOURCE_ROOT "/scenarios/theory/versions.ini", &err), 0),
-       assert_false(looks("etcd 3.4.23")), assert_true(looks("etcd 3.5.16")));
+       assert_false(looks("etcd 3.4.23")), assert_true(looks("etcd 3.5.16")),
+       assert_true(deposed("etcd-lease", "etcd 3.4.23", "ends")),
+       assert_true(deposed("etcd-lease", "etcd 3.4.31", "asks")),
+       assert_true(deposed("etcd-v3lock", "etcd 3.5.12", "ends")),
+       assert_true(deposed("etcd-v3lock", "etcd 3.5.16", "asks")),
+       assert_true(deposed("etcd-lease", "etcd 3.6.0", "asks")),
+       assert_true(deposed("zk-sequential", "etcd 3.4.23", "obeys")));
