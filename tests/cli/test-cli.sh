@@ -336,7 +336,7 @@ code 'how many failed is the last line' 3 '^[1-9][0-9]* failures? of [0-9]+ stat
 code 'above it stands what its words mean' 3 '^FAIL: it does not' "$bin" conform --plugin "$plugins/plugin-ownerless-untold.so"
 code 'one statement alone' 3 '^1 failure of 1 statement on 1 system$' \
   "$bin" conform --only 'a stale release leaves' --plugin "$plugins/plugin-ownerless-untold.so"
-code 'with the table that its lock needs' 0 '^ok 1 - pg-lease@pg: a held lock is refused to another session' \
+code 'with the table that its lock needs' 0 '^ok 1 - a held lock is refused to another session' \
   "$bin" conform --tap --only 'a held lock is refused' pg-lease@pg
 expect 'a statement that there is not' 2 "did you mean 'a stale release leaves the next holder alone'" \
   "$bin" conform --only 'a stale relaese leaves the next holder alone' local
