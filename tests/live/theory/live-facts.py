@@ -132,13 +132,10 @@ def here(row):
     return not found or OLD_ETCD[row.fact](tuple(map(int, found.groups())))
 
 
-OF_SERVERS = {"deposed"}  # the version of the servers says it (theory/versions.ini), and a lock that states otherwise changes nothing
-
-
 def missing():
     """Facts of a lock that no row refutes."""
     terms = json.loads(subprocess.run([LOCKBENCH, "theory", "facts", "--json"], capture_output=True, text=True, check=True).stdout)
-    return [f"{term['fact']}: no row" for term in terms if term["of"] == "lock" and term["fact"] not in OF_SERVERS | {row.fact for row in ROWS}]
+    return [f"{term['fact']}: no row" for term in terms if term["of"] == "lock" and term["fact"] not in {row.fact for row in ROWS}]
 
 
 def main():
