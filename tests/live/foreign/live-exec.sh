@@ -70,7 +70,7 @@ all() {
   becomes nonsense undecided "${broke}try_acquire: the adapter wrote 'what do you mean\?', expected '[0-9]+ ...'"
   becomes nonsense-word undecided "${broke}try_acquire: the adapter answered 'perhaps' to acquire, expected granted, busy, timeout, unknown or error"
   becomes answers-no-question undecided "${broke}try_acquire: the adapter wrote '99 ok', which answers no open question"
-  becomes answers-unasked undecided "${broke}release: the adapter wrote '77 ok', which answers no open question"
+  becomes answers-unasked undecided "${broke}[a-z_]*: the adapter wrote '77 ok', which answers no open question"
   becomes tells-nonsense undecided "${broke}try_acquire: the adapter wrote '! perhaps lost', expected '! lost TEXT' or '! doubt TEXT'"
   becomes crashes-loudly undecided "${broke}try_acquire: the adapter exited with status 1, and nobody had asked it to end"
   becomes starts-daemons safe ''

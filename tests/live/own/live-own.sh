@@ -362,7 +362,8 @@ sed 's/topologies=redis/topologies=none/; s/urlsplit(servers\[0\])/urlsplit(os.e
 SERVICE=redis://127.0.0.1:$closed_port
 export SERVICE
 wait_until 5 redis-cli -p "$closed_port" ping >/dev/null
-"$bin" run control pause-holder crash-holder clock-client partition --exec "python3 $dir/elsewhere.py" -g none -n 1 -o "$dir/results/elsewhere" >"$dir/out" 2>&1
+played 'the machine stalled' "$dir/results/elsewhere" "$bin" run control pause-holder crash-holder clock-client partition --exec "python3 $dir/elsewhere.py" -g none -n 1
+cat "$dir/results/elsewhere.out" "$dir/results/elsewhere.err" >"$dir/out"
 check 'clients of a service that nobody knows are paused, killed and lied to' test "$(cut -d, -f1,7 "$dir/results/elsewhere/trials.csv" | tr '\n' ' ')" = 'scenario,verdict control,safe pause-holder,violated crash-holder,safe clock-client,safe '
 check 'and its links are not cut' grep -q 'there are no servers' "$dir/out"
 "$bin" adapter-check "python3 $dir/elsewhere.py" 'a free lock' >"$dir/out" 2>&1
