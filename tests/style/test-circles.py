@@ -11,9 +11,9 @@ import sys
 import tempfile
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
+import c_code  # noqa: E402
 import tap  # noqa: E402
 
-NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:\\\n|[^\n])*', re.S | re.M)
 TAG = re.compile(r"\b(struct|enum|union) \w+\b")  # a type may have the name of a function
 IN_SOURCE = re.compile(r"^(?!static\b|typedef\b|return\b|else\b)[A-Za-z_][\w ]*[ *](\w+)\([^;{}]*\) \{", re.M)
 IN_HEADER = re.compile(r"^static inline [\w ]*[ *](\w+)\([^;{}]*\) \{", re.M)
@@ -25,7 +25,7 @@ def functions(file, text):
 
 def arrows(folder):
     """Which file uses functions of which others: {name: {name: {functions}}}."""
-    code = {file: TAG.sub(r"\1", NOT_CODE.sub(" ", file.read_text())) for file in sorted(folder.glob("*.[ch]"))}
+    code = {file: TAG.sub(r"\1", c_code.only(file.read_text())) for file in sorted(folder.glob("*.[ch]"))}
     home = {function: file.stem for file, text in code.items() for function in functions(file, text)}
     to = {file.stem: {} for file in code}
     for file, text in code.items():

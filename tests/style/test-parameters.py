@@ -8,10 +8,10 @@ import subprocess
 import sys
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
+import c_code  # noqa: E402
 import tap  # noqa: E402
 
 MOST = 6
-NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:\\\n|[^\n])*', re.S | re.M)
 DECLARED = re.compile(r"^[ \t]*(?!return\b|else\b|case\b)(?:[A-Za-z_]\w*[ \t*]+)+(?:\(\*(\w+)\)|(\w+))\((?=[^()]*\w[ *]+\w+[ \[\]]*[,)(])", re.M)
 
 
@@ -26,7 +26,7 @@ def parameters(text, at):
 
 
 def long_lists(text):
-    text = NOT_CODE.sub(" ", text)
+    text = c_code.only(text)
     return {m.group(1) or m.group(2) for m in DECLARED.finditer(text) if parameters(text, m.end()) > MOST}
 
 

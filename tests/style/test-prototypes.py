@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
+import c_code  # noqa: E402
 import tap  # noqa: E402
 
 OTHERS = {
@@ -31,7 +32,6 @@ OTHERS = {
     "harness/show/campaign_text.h": 7,
     "harness/show/explain_cell.h": 1,
 }
-NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:\\\n|[^\n])*', re.S | re.M)
 NAMED = r"^(?!static\b|typedef\b|return\b|else\b)[A-Za-z_][\w ]*[ *](\w+)\([^;{}]*\)"
 DEFINED = re.compile(NAMED + r" \{", re.M)
 DECLARED = re.compile(NAMED + r"(?: __attribute__\(\([^;]*\)\))*;", re.M)
@@ -40,7 +40,7 @@ DECLARED = re.compile(NAMED + r"(?: __attribute__\(\([^;]*\)\))*;", re.M)
 def named(root, ending, pattern):
     """{function: file} of all files with this ending."""
     files = [file for folder in ("backends", "harness") for file in sorted((root / folder).rglob("*" + ending))]
-    return {name: file.relative_to(root) for file in files for name in pattern.findall(NOT_CODE.sub(" ", file.read_text()))}
+    return {name: file.relative_to(root) for file in files for name in pattern.findall(c_code.only(file.read_text()))}
 
 
 def elsewhere(root):
