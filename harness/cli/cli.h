@@ -51,6 +51,8 @@ struct lb_cli_command {
 extern const struct lb_cli_command *const lb_cli_commands[];
 /* NULL if there is none of that name. */
 const struct lb_cli_command *lb_cli_command_find(const char *name);
+/* What to type in place of a command that the last release had; NULL if it never was one. */
+const char *lb_cli_gone(const char *name);
 /* The exit codes of `run` and `suite`, a line each. */
 extern const char lb_exit_codes[];
 

@@ -26,7 +26,7 @@
 /* clang-format off */
 #define COMMANDS(C)                                                                                    \
   C(run) C(merge) C(suite) C(judge) C(list) C(show) C(which) C(predict) C(theory) C(check) C(explain)  \
-  C(compare) C(report) C(conform) C(serve) C(fault) C(adapter) C(hunt) C(shrink) C(play) C(clean)      \
+  C(compare) C(report) C(conform) C(serve) C(fault) C(adapter) C(hunt) C(shrink) C(clean)      \
   C(completion) C(doctor)
 /* clang-format on */
 
@@ -41,6 +41,19 @@ const char lb_exit_codes[] =
     "      4 undecided, 5 a needed server or permission is missing, or nothing was asked,\n"
     "      130 stopped: decided trials are kept, and --resume plays the rest\n"
     "of every command: 1 its output could not be written, 141 who read its output went away (`| head`)\n";
+
+/* What to type in place of a command of the last release. */
+static const struct {
+  const char *name, *instead;
+} gone[] = {
+    {"play", "run SCENARIO -b SYSTEM --seed N --json"},
+};
+
+const char *lb_cli_gone(const char *name) {
+  for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+    if (strcmp(gone[i].name, name) == 0) return gone[i].instead;
+  return NULL;
+}
 
 const struct lb_cli_command *lb_cli_command_find(const char *name) {
   const struct lb_cli_command *const *c = lb_cli_commands;

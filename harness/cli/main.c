@@ -23,8 +23,9 @@ enum { WORDS_MAX = 64 };
 
 /* Commands that are not in the table (help, version) are not suggested. */
 static int unknown_command(const char *word) {
-  const char *names[WORDS_MAX], *near;
+  const char *names[WORDS_MAX], *near, *instead = lb_cli_gone(word);
   size_t count = 0;
+  if (instead) return lb_complain(LB_EXIT_USAGE, "the command '%s' is gone: `%s %s`", word, lb_called(), instead);
   for (const struct lb_cli_command *c; count < WORDS_MAX && (c = lb_cli_commands[count]); count++)
     names[count] = c->name;
   near = lb_suggest(word, names, count);

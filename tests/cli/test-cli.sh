@@ -60,6 +60,7 @@ step = client 1 acquire within 1s
 [expect]
 local@none = safe: it is'
 
+expect 'a command that is gone says what to type' 2 'the command .play. is gone: `.* run SCENARIO -b SYSTEM --seed N --json`' "$bin" play -o x
 expect 'an unknown command' 2 "unknown command 'rnu', did you mean 'run'" "$bin" rnu
 expect 'an unknown scenario' 2 "unknown scenario 'failovr', did you mean 'failover'" "$bin" run failovr
 expect 'an unknown system' 2 "unknown protocol 'redis-tokn', did you mean 'redis-token'" "$bin" run control -b redis-tokn
