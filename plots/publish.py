@@ -24,7 +24,6 @@ import ending
 import figure
 import hunt_folder
 import latency
-import rates
 import run_folder
 import speed
 import violation
@@ -157,7 +156,6 @@ def publish_run(source, target, options):
     shutil.copy(os.path.join(source, "trials.csv"), target)
     write_latency(run, source, target)
     copy_history(run, source, target)
-    rates.keep(source, run["cells"], target)
 
 
 # ---- a hunt -------------------------------------------------------------------------------------------------------------
@@ -177,7 +175,7 @@ def left_out_of(hunt):
 def publish_hunt(hunt, source, target):
     """Of one system."""
     os.makedirs(os.path.join(target, "hunt"))
-    for path in [*glob.glob(os.path.join(glob.escape(source), "trials*.csv")), os.path.join(source, "scenarios.csv")]:
+    for path in glob.glob(os.path.join(glob.escape(source), "trials*.csv")):
         shutil.copy(path, target)
     first = os.path.join("hunt", "01.ini")
     if os.path.exists(os.path.join(source, first)):

@@ -97,7 +97,7 @@ struct lb_args {
   const char *on, *survive; /* of `which`, lists */
   int faults;
   double budget_s;
-  bool has_faults, list, narrow, all;
+  bool has_faults, list, all;
   bool has_seed, json, markdown, verbose, past_lease, strict, tap, again, keep_logs, reuse, anyway, cost, speed, clocks;
 };
 
@@ -123,7 +123,6 @@ enum {
   LB_ARG_WHICH = 1 << 17,   /* --on --survive -g */
   LB_ARG_ALL = 1 << 18,     /* --all, of a story */
   LB_ARG_LIST = 1 << 19,    /* --markdown */
-  LB_ARG_PLAY = 1 << 20,    /* -j -o, beside --plugin */
   LB_ARG_MERGE = 1 << 21,   /* -o -v, beside --json */
 };
 

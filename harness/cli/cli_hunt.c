@@ -133,22 +133,12 @@ static int say_shard(const struct lb_hunt *h, const struct lb_hunt_order *order,
 static int say(const struct lb_hunt *h, const struct lb_hunt_order *order, const struct lb_hunt_sitting *sitting,
                bool head) {
   struct lb_error err;
-  char folder[PATH];
-  struct lb_hunt_comparison comparison;
   int r = lb_hunt_keep(h, order->folder, &err);
   if (r == 0) r = lb_hunt_sitting_keep(sitting, h, order, &err);
   if (head) lb_hunt_tell_head(stdout);
   lb_hunt_tell_row(h, stdout);
   lb_hunt_tell_sets(h, order->folder, LATE_SHOWN, stdout);
   lb_hunt_tell_remarks(h, order, stdout);
-  snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
-  if (r == 0 && !order->only &&
-      (r = lb_hunt_compare(h, order->settings, order->setting_count, folder, &comparison, &err)) == 0) {
-    lb_hunt_tell_scenarios(h, &comparison, stdout);
-    if ((r = lb_hunt_keep_scenarios(h, &comparison, order->folder)) < 0)
-      lb_error(&err, r, "cannot write %s/scenarios.csv: %s", order->folder, strerror(-r));
-    lb_hunt_comparison_clear(&comparison);
-  }
   fflush(stdout);
   return r < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", err.text) : judge(h);
 }
@@ -189,7 +179,6 @@ static int hunt_one(const struct lb_args *args, const struct lb_system *system, 
                                 .seed = seed_of(args),
                                 .budget_s = budget_s,
                                 .only = args->only,
-                                .narrow = args->narrow,
                                 .shard = shard,
                                 .jobs = jobs_of(args, system),
                                 .folder = folder,

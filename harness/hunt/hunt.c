@@ -124,20 +124,12 @@ static int replay(struct lb_hunting *g, const char *of, bool plays) {
   return r < 0 ? r : refuted;
 }
 
-static int narrow(struct lb_hunting *g, const char *of, ptrdiff_t only) {
-  struct lb_hunt_lab lab = lab_of(g, of, true);
-  g->live.what = "narrowing";
-  return close_lab(g, &lab, lb_hunt_lab_narrow(&lab, &g->h->sets, only));
-}
-
 /* What was simplified or replayed before costs nothing: it is in the journals. */
-static int settle(struct lb_hunting *g, bool plays, ptrdiff_t only) {
+static int settle(struct lb_hunting *g, bool plays) {
   char of[300];
   lb_hunting_describe(g->order, of, sizeof of);
   int r = simplify(g, of, plays);
-  if (r == 0) r = replay(g, of, plays);
-  if (r == 0 && plays && g->order->narrow) r = narrow(g, of, only);
-  return r;
+  return r == 0 ? replay(g, of, plays) : r;
 }
 
 /* ---- a hunt ------------------------------------------------------------------------------------------------------ */
@@ -156,7 +148,7 @@ static int hunt_all(struct lb_hunting *g) {
   do {
     r = lb_hunting_search(g, order, count);
     if (g->order->shard.of > 0) return free(order), r;
-    if (r == 0) r = settle(g, true, -1);
+    if (r == 0) r = settle(g, true);
   } while (r > 0); /* a set was refuted: what contains it is to be looked at now */
   if (r == 0) r = audit_held(g, order, count);
   if (r == 0) r = ask_guards(g);
@@ -180,7 +172,7 @@ static int hunt_one(struct lb_hunting *g) {
   r = lb_hunting_play(g, &batch, 1);
   if (r < 0) return r;
   lb_hunting_find_sets(g);
-  r = settle(g, true, at);
+  r = settle(g, true);
   return r < 0 ? r : 0;
 }
 
@@ -248,7 +240,7 @@ static int close_off(struct lb_hunting *g) {
   int r;
   do {
     lb_hunting_find_sets(g);
-    r = settle(g, false, -1);
+    r = settle(g, false);
   } while (r > 0);
   return r;
 }

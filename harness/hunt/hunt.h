@@ -47,7 +47,6 @@ struct lb_hunt_order { /* what is wanted. Texts and tables are borrowed */
   uint64_t seed;
   double budget_s;  /* 0 = as long as it takes */
   const char *only; /* the id of one timeline; NULL = all */
-  bool narrow;      /* the lengths at which sets break are looked for, too */
   /* One of several hunts that share the timelines with two faults or more, and only look at them; who puts their
    * journals together goes on with what follows. of == 0: it is not shared. */
   struct lb_shard shard;

@@ -103,13 +103,6 @@ struct lb_hunt_form { /* how a timeline is played: what of the program is left o
   size_t timeline;
   unsigned without;
 };
-enum lb_hunt_length { LB_HUNT_OF_MID, LB_HUNT_OF_WRITE };
-struct lb_hunt_range { /* of lengths at which a set breaks */
-  bool known;
-  enum lb_hunt_length length; /* of what */
-  int64_t from_ms, to_ms;
-  bool from_open, to_open; /* nothing shorter, or longer, was tried */
-};
 struct lb_hunt_set {
   size_t timeline;
   enum lb_hunt_outcome class; /* LB_HUNT_CLASS_FIRST .. LB_HUNT_CLASS_LAST */
@@ -118,7 +111,6 @@ struct lb_hunt_set {
   unsigned agreed, replayed;    /* decided replays, and those of its class */
   unsigned open;                /* subsets that were not decided often enough */
   struct lb_hunt_form simplest; /* in which it still breaks n of n; as found, it is itself */
-  struct lb_hunt_range range;   /* of lengths, if it was narrowed */
 };
 struct lb_hunt_sets {
   struct lb_hunt_set *set; /* by class, number of faults, then the order of the space */

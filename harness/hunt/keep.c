@@ -95,14 +95,12 @@ static void describe(const struct lb_hunt *h, const struct lb_hunt_set *set, cha
 
 static int write_set(const struct lb_hunt *h, size_t i, const char *folder) {
   const struct lb_hunt_set *set = &h->sets.set[i];
-  char path[PATH], note[700], range[200];
+  char path[PATH], note[700];
   struct lb_hunt_settings settings = {.no_client_3 = h->space.switches.no_client_3 ||
                                                      set->simplest.without & LB_HUNT_WITHOUT_CLIENT_3,
                                       .no_renewal = set->simplest.without & LB_HUNT_WITHOUT_RENEWAL,
                                       .note = note};
   describe(h, set, note, sizeof note);
-  lb_hunt_range_say(&set->range, range, sizeof range);
-  if (lb_hunt_range_tells(&set->range)) snprintf(note + strlen(note), sizeof note - strlen(note), "\nIt %s.", range);
   snprintf(path, sizeof path, "%s/hunt/%02zu.ini", folder, i + 1);
   return lb_hunt_write_file(&h->space, set->simplest.timeline, h->journal.guard, &settings,
                             set->broke == set->decided && set->agreed == set->replayed ? "violated" : "race", path);

@@ -41,27 +41,6 @@ bool lb_hunt_is_simplified(const struct lb_hunt_set *set);
 /* ", without client 3 and without renewal", or "". */
 const char *lb_hunt_without_text(unsigned without);
 
-/* From how long to how long a fault, or the wait for a write, has to last for a set to break: by bisection, to a tenth
- * of a second. */
-
-enum { LB_HUNT_TENTH_MS = 100, LB_HUNT_NARROW_TRIALS = 3 /* n of n, at each length that is tried */ };
-
-/* Which length of a timeline is worth it: that of what is undone before a takeover (LB_HUNT_OF_MID) where there is such
- * a fault, else W (LB_HUNT_OF_WRITE). */
-enum lb_hunt_length lb_hunt_length_of(const struct lb_hunt_timeline *timeline);
-
-/* Whether it breaks n of n at this length: 1 or 0; -ETIME when the time is over, -EINTR or other -errno. */
-typedef int lb_hunt_probe(void *of, int64_t ms);
-/* Looks on both sides of `start_ms`, from a tenth of a second to `most_ms`. It assumes at most one end on each side. 0,
- * with ret->known false if it does not break at start_ms (rounded to a tenth); or what `probe` stopped with, and
- * ret->known is false. */
-int lb_hunt_narrow(lb_hunt_probe *probe, void *of, int64_t start_ms, int64_t most_ms, struct lb_hunt_range *ret);
-
-/* True if there is something to tell: it is known, and of W that it has an end at all. */
-bool lb_hunt_range_tells(const struct lb_hunt_range *range);
-/* "breaks if what is undone before a takeover lasts from 1.1 to 1.6 s". 160 bytes are enough. */
-void lb_hunt_range_say(const struct lb_hunt_range *range, char *buf, size_t size);
-
 /* A set is called minimal only if its published form comes out the same again: ten times of ten, under another seed on
  * fresh servers. */
 
@@ -80,7 +59,7 @@ struct lb_hunt_replays {          /* of a hunt */
 };
 struct lb_hunt_replays lb_hunt_replays_of(const struct lb_hunt_journal *journal);
 
-/* Timelines of a hunt in forms that are not of its space: without client 3, without renewal, with other times. What
+/* Timelines of a hunt in forms that are not of its space: without client 3, without renewal. What
  * comes of them is not mixed with the journal of the hunt: each kind of form has a journal of its own beside it. */
 
 struct lb_hunt_lab {
@@ -97,11 +76,5 @@ struct lb_hunt_lab {
 
 /* The player of lb_hunt_simplify(), or of lb_hunt_replay() where the lab replays: `of` is a lab. */
 struct lb_hunt_player lb_hunt_lab_player(struct lb_hunt_lab *lab);
-/* Sets `range` of each minimal set that is the first of its mechanism, in its simplest form; with only >= 0 of the set
- * of that timeline, minimal or not, if it broke every time. Nothing shorter than a tenth of a second and nothing longer
- * than three times the usual is tried. A length at which a trial is undecided twice counts as one at which it does not
- * break. No journal has these trials. 0, also when the time is over; -EINTR or other -errno with one line in
- * lab->err. */
-int lb_hunt_lab_narrow(struct lb_hunt_lab *lab, struct lb_hunt_sets *sets, ptrdiff_t only);
 
 #endif

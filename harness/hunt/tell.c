@@ -113,9 +113,7 @@ static void tell_others(const struct lb_hunt *h, size_t first, FILE *out) {
 }
 
 static void tell_simplest(const struct lb_hunt *h, const struct lb_hunt_set *set, FILE *out) {
-  char id[LB_HUNT_ID_MAX], words[200];
-  lb_hunt_range_say(&set->range, words, sizeof words);
-  if (lb_hunt_range_tells(&set->range)) fprintf(out, "\n      %s", words);
+  char id[LB_HUNT_ID_MAX];
   if (!lb_hunt_is_simplified(set)) return;
   lb_hunt_id(&h->space.timeline[set->simplest.timeline], id);
   bool same = set->simplest.timeline == set->timeline;

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/machine.h"
-#include "compare.h"
 #include "hunt.h"
 
 /* The head of the table of systems, and the row of a hunt. */

@@ -50,15 +50,13 @@ struct lb_hunt_times lb_hunt_times_of(const struct lb_hunt_system *s, enum lb_hu
   struct lb_hunt_times t = {.ttl_ms = regimes[regime].ttl_ms, .renew = regimes[regime].renew};
   if (!settings) settings = &none;
   if (t.ttl_ms < s->least_ttl_ms) t.ttl_ms = s->least_ttl_ms;
-  if (settings->ttl_ms > 0) t.ttl_ms = settings->ttl_ms;
   if (settings->no_renewal) t.renew = false;
   int64_t free_ms = servers[s->servers].write_ms;
   t.write_ms = free_ms;
   if (regime == LB_HUNT_SHORT) t.write_ms += t.ttl_ms * 3 / 2; /* a lease without renewal ends first */
   if (regime == LB_HUNT_DRIFT) t.write_ms = t.ttl_ms * 4 / 5;
-  if (settings->write_ms > 0) t.write_ms = settings->write_ms;
   t.failover_ms = servers[s->servers].failover_ms + DETECTORS * s->detector_ms;
-  t.mid_ms = settings->mid_ms > 0 ? settings->mid_ms : mid_of(s, regime, t.ttl_ms);
+  t.mid_ms = mid_of(s, regime, t.ttl_ms);
   t.pause_ms = t.ttl_ms * 3 / 2 + t.write_ms;
   t.acquire_ms = t.failover_ms + 4000;
   t.section_ms = t.failover_ms + 2 * (t.write_ms + t.mid_ms) + 3000;
@@ -491,10 +489,9 @@ static void question(const struct lb_hunt_program *p, const char *id) {
   fprintf(p->file, "refuted = It comes out otherwise than when it was hunted.\ntrials = 5\nmin_handoffs = 0\n\n");
 }
 
-static void workload(const struct lb_hunt_program *p, const struct lb_hunt_settings *settings) {
+static void workload(const struct lb_hunt_program *p) {
   fprintf(p->file, "[workload]\nclients = %d\nttl_ms = %lld\nrenew = %s\n", p->client_3 ? 3 : 2,
           (long long)p->times.ttl_ms, p->times.renew ? "yes" : "no");
-  if (settings->option) fprintf(p->file, "option = %s\n", settings->option);
 }
 
 int lb_hunt_write(const struct lb_hunt_timeline *timeline, const struct lb_hunt_system *system, enum lb_guard guard,
@@ -510,7 +507,7 @@ int lb_hunt_write(const struct lb_hunt_timeline *timeline, const struct lb_hunt_
   lb_hunt_id(timeline, id);
   head(&p, guard, settings, id);
   question(&p, id);
-  workload(&p, settings);
+  workload(&p);
   fprintf(file, "\n[timeline]\n");
   program_write(&p);
   fprintf(file, "\n[proof]\npast_lease = yes\n\n");

@@ -13,13 +13,9 @@
 
 /* What is changed in the program; all 0 = as the table of times says. */
 struct lb_hunt_settings {
-  bool no_client_3;   /* simplified: no client opens its session late */
-  bool no_renewal;    /* simplified: regime short without renewal */
-  int64_t ttl_ms;     /* another lease */
-  int64_t mid_ms;     /* another length of what is undone before a takeover */
-  int64_t write_ms;   /* another W: how long a contender is given to write */
-  const char *option; /* "PROTOCOL.OPTION=VALUE", as [workload] option; NULL = none */
-  const char *note;   /* more of the header, one line or several; NULL = none: "breaks 5 of 5" */
+  bool no_client_3; /* simplified: no client opens its session late */
+  bool no_renewal;  /* simplified: regime short without renewal */
+  const char *note; /* more of the header, one line or several; NULL = none: "breaks 5 of 5" */
 };
 /* The times of a system in a regime, in ms (0 in settings = this). */
 struct lb_hunt_times {

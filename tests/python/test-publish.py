@@ -2,8 +2,6 @@
 # test: compute
 # SPDX-License-Identifier: MIT
 """test-publish.py - what plots/publish.py leaves out changes no number: cells, percentiles, curves, tested faults, and the counts of a hunt. Speaks TAP."""
-import csv
-import json
 import os
 import pathlib
 import shutil
@@ -20,7 +18,6 @@ sys.path.insert(0, str(ROOT / "plots"))
 import hunt_folder  # noqa: E402
 import latency  # noqa: E402
 import publish  # noqa: E402
-import rates  # noqa: E402
 import run_folder  # noqa: E402
 
 NAMES = ("scenario", "system", "guard", "clients", "metric")
@@ -72,24 +69,6 @@ def write(path, text):
     path.write_text(text)
 
 
-def of_faults(folder):
-    """A fault in the second in which something was granted, and one in a second in which nothing was; of an older run."""
-    facts = [{"format": 3}, {"t": 0, "s": 0, "e": "phase", "phase": "measure"}]
-    for step, second in ((1, 1), (2, 3)):
-        facts += [{"t": second * 10 ** 9, "s": 10 * step, "e": "fault", "step": step, "role": "node 3"}, {"t": second * 10 ** 9 + 1, "s": 10 * step + 1, "e": "proved", "step": step}]
-    facts.append({"t": 4 * 10 ** 9, "s": 40, "e": "phase", "phase": "end"})
-    trial = "storm,lock@three,none,5,1"
-    write(folder / "faults/storm.lock@three.none.c5.t1.jsonl", "\n".join(map(json.dumps, facts)) + "\n")
-    write(folder / "trials.csv", f"{','.join(rates.TRIAL)},faults,faults_tested\n{trial},2,2\n")
-    write(folder / "series.csv", f"{','.join(rates.TRIAL)},second,grants\n{trial},1,7\n")
-    (folder / "kept").mkdir()
-    rates.keep(folder, [], folder / "kept")
-    with (folder / "kept/tested.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    wrong = [] if [(row["faults_tested"], row["data_servers"]) for row in rows] == [("1", "3")] else [str(rows)]
-    return wrong + ([] if rates.counted_in(folder / "kept", []) == rows else ["it is not read again"])
-
-
 def said_of(hunt):
     return [[(faults, t.id) for faults, t in hunt.sets(standing, hunt_folder.CLASSES)] for standing in (("minimal",), ("sometimes", "open", "not replayed"))] + \
         [hunt.ran(count) for count in hunt.counts()] + [hunt.counts(), [t.id for t in hunt.sample()], hunt.core(), hunt.smallest(), hunt.trials, hunt.number_of("undecided")]
@@ -99,7 +78,6 @@ def of_hunts(folder):
     source = folder.parent / "hunted"
     shutil.copytree(ROOT / "tests/data/hunt-sample", source)
     for system in source.iterdir():
-        write(system / "scenarios.csv", "scenario\n")
         for i in (1, 2):
             write(system / f"hunt/{i:02}.ini", "")
         if not (system / "hunt.json").exists():
@@ -133,7 +111,6 @@ def main():
         alone = [p.name for p in (folder / "told").iterdir()] == ["run.json"] and not any("grants" in c for c in run_folder.load_run(folder / "told")["cells"])
         tap.check("with --verdicts what the cells came to stays, and nothing else", [] if came_to[0] == came_to[1] and alone else ["others, or more, are there"])
         tap.check("a bucket has the samples since the one before", of_buckets())
-        tap.check("of an older run the tested faults are kept", of_faults(make_run(folder / "older")))
         tap.check("a hunt is published without a change of what is counted", of_hunts(folder / "hunts"))
         refused = [publishing(make_run(folder / "dirty", "0123456789ab-dirty"), folder / "dirtily"), publishing(run, folder / "published")]
         tap.check("a dirty run, and a folder that is there, are refused", [str(r) for r in refused if r.returncode != 2 or r.stderr.count("\n") != 1])
