@@ -14,9 +14,9 @@
 #include <cmocka.h>
 
 #include "client/coroutine.h"
+#include "client/driver.h"
 #include "backends/registry.h"
 #include "base/clock.h"
-#include "driver_threads.h"
 #include "check/check.h"
 
 enum { CLIENTS = 8, PATIENCE_MS = 20000, WORK_MS = 400 };
@@ -382,7 +382,6 @@ static void a_coroutine_may_switch_as_often_as_it_likes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {ALL(lb_driver_process), ALL(lb_driver_exec), ALL(lb_driver_coroutine),
-                                     ALL(driver_threads),
                                      cmocka_unit_test(a_coroutine_may_switch_as_often_as_it_likes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
