@@ -2,7 +2,7 @@
 """storm.py RUN_DIR [SYSTEM...] - the table of random faults in docs/choose.md: what each lock lost without a guard, as Markdown.
 
 Without SYSTEM all locks with servers that RUN_DIR played `storm` on. The lines behind the table say how many faults were tested, and what
-the guard `deadline` left of it. Everything comes from run.json, or of an older run from its trials (rates.py). docs/choose.md has the call in a
+the guard `deadline` left of it. Everything comes from run.json. docs/choose.md has the call in a
 comment above the table; tests/python/test-storm.py compares.
 """
 
@@ -11,13 +11,10 @@ import os
 import sys
 
 import ending
-import rates
 import run_folder
 
 HEAD = ["lock, without a guard", "faults after which two worked at once", "within the lease: the lock's own failure",
         "lost updates of 1000 sections"]
-COLUMNS = ("scenario", "system", "guard", "clients", "trial", "verdict", "faults", "faults_tested", *rates.RATES.values(), "measured_s", "grants",
-           "useful_handoffs", "lost_updates", "stale_writes")
 LIARS = ("broken", "null")
 
 
@@ -56,10 +53,9 @@ def listing(words):
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
-def counted(run_dir, cells, derived):
+def counted(run_dir, cells):
     trials, faults = [decided(c) for c in cells], [c["decided_faults"] for c in cells]
-    rule = "can have been granted" if derived else "was granted"
-    return f"({run_dir}, {range_of(trials)} trials each, 95 % intervals; a fault counts if the lock {rule} to somebody before the next one: {range_of(faults)}.)"
+    return f"({run_dir}, {range_of(trials)} trials each, 95 % intervals; a fault counts if the lock was granted to somebody before the next one: {range_of(faults)}.)"
 
 
 def under_deadline(cells, plain):
@@ -90,13 +86,12 @@ def main():
     folder, systems = sys.argv[1], sys.argv[2:]
     run = run_folder.load_run(folder)
     cells = run["cells"]
-    derived = rates.renew(folder, cells, run_folder.load_csv(folder, "trials.csv", COLUMNS, ()))
     plain, guarded = chosen(cells, "none", systems), chosen(cells, "deadline", systems)
     if not plain:
         raise run_folder.BadInput(f"{os.path.join(folder, 'run.json')}: no cell of storm without a guard")
     for line in [HEAD, ["---"] * len(HEAD)] + [row(c) for c in plain]:
         print("| " + " | ".join(line) + " |" if line[0] != "---" else "|" + "---|" * len(HEAD))
-    print("\n" + counted(folder, plain, derived))
+    print("\n" + counted(folder, plain))
     if guarded:
         print(under_deadline(guarded, plain))
     print(run_folder.versions_line(run, [c["system"] for c in plain]))

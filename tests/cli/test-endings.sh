@@ -45,7 +45,6 @@ plots/latency.py||
 plots/safety_speed.py||
 plots/distance.py||
 plots/load.py||
-plots/makespan.py||
 plots/lagging_follower.py||
 plots/speed.py||
 plots/readme_chart.py||$dir/chart.png redis-token@redis
@@ -88,7 +87,6 @@ plots/truth_table.py|$dir/run
 plots/scaling.py|$dir/run
 plots/distance.py|$dir/run
 plots/load.py|$dir/run
-plots/makespan.py|$dir/run
 plots/style.py|
 plots/draw_all.py|$dir/run
 paper/numbers|$root/results/reference $dir/numbers
