@@ -242,9 +242,8 @@ void lb_read_times(struct lb_times *ret);
 /* What this machine has for trials side by side. Takes nearly half a second. */
 struct lb_room lb_room_now(struct lb_jobs jobs);
 /* Estimates what is left to do of a run. If that is more than a few trials, or seconds, says it in one line on stderr.
- * 0 (release with lb_estimate_end()) or
- * -ENOMEM. */
-int lb_announce(const struct lb_tally *tally, struct lb_jobs jobs, struct lb_estimate *ret);
+ * Release with lb_estimate_end(). */
+void lb_announce(const struct lb_tally *tally, struct lb_jobs jobs, struct lb_estimate *ret);
 /* How long a plan takes of which nothing is done. 0 without memory. */
 double lb_seconds_of(const struct lb_plan *plan, struct lb_jobs jobs);
 

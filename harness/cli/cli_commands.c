@@ -186,28 +186,26 @@ void lb_read_times(struct lb_times *ret) {
 
 /* Without the table it is a guess, which is corrected while the run goes on. What is over soon anyway does not wait to
  * know what others want of the machine. */
-static int estimate(const struct lb_tally *tally, struct lb_jobs jobs, struct lb_estimate *ret) {
+static void estimate(const struct lb_tally *tally, struct lb_jobs jobs, struct lb_estimate *ret) {
   struct lb_times times;
   struct lb_room room = idle(jobs);
   lb_read_times(&times);
-  int r = lb_estimate_begin(tally, &times, &room, ret);
-  if (r == 0 && !is_over_soon(tally, ret)) {
+  lb_estimate_begin(tally, &times, &room, ret);
+  if (!is_over_soon(tally, ret)) {
     room = lb_room_now(jobs);
     lb_estimate_end(ret);
-    r = lb_estimate_begin(tally, &times, &room, ret);
+    lb_estimate_begin(tally, &times, &room, ret);
   }
   lb_times_clear(&times);
-  return r;
 }
 
-int lb_announce(const struct lb_tally *tally, struct lb_jobs jobs, struct lb_estimate *ret) {
+void lb_announce(const struct lb_tally *tally, struct lb_jobs jobs, struct lb_estimate *ret) {
   char about[40];
-  int r = estimate(tally, jobs, ret);
-  if (r < 0 || is_over_soon(tally, ret)) return r;
+  estimate(tally, jobs, ret);
+  if (is_over_soon(tally, ret)) return;
   size_t left = tally->wanted - tally->done;
   lb_live_about(ret->whole_s, about, sizeof about);
   fprintf(stderr, "%zu trial%s, %s here\n", left, left == 1 ? "" : "s", about);
-  return 0;
 }
 
 double lb_seconds_of(const struct lb_plan *plan, struct lb_jobs jobs) {

@@ -166,11 +166,10 @@ static int run_trials(struct session *s) {
                                .verbose = s->order->args->verbose,
                                .estimate = &estimate};
   struct lb_progress progress = {.finished = keep_and_show, .tick = show_tick, .slow = show_slow, .display = s};
-  int r = lb_announce(&s->tally, jobs, &estimate);
-  if (r < 0) return lb_error(&s->err, r, "out of memory");
+  lb_announce(&s->tally, jobs, &estimate);
   s->shown = lb_display_progress(&display);
-  r = lb_runner_run(&s->tally, &s->dir, jobs, (struct lb_sitting){s->order->args->budget_s, s->order->args->again},
-                    &progress, &s->err);
+  int r = lb_runner_run(&s->tally, &s->dir, jobs, (struct lb_sitting){s->order->args->budget_s, s->order->args->again},
+                        &progress, &s->err);
   lb_display_end(&display);
   lb_estimate_end(&estimate);
   return r;

@@ -5,9 +5,6 @@
  */
 #include "ahead.h"
 
-#include <stdlib.h>
-
-#include "base/need.h"
 #include "write.h"
 
 /* FOLLOW: sets are confirmed, simplified and asked about under guards, mostly beside what is looked at: at the end that
@@ -32,21 +29,19 @@ size_t lb_hunt_ahead_known(const struct lb_hunt_journal *journal, size_t *ret_al
 /* Seconds for all timelines that no trial has decided yet. */
 static double ahead_look_s(const struct lb_hunt_journal *journal, const struct lb_room *room) {
   const struct lb_hunt_space *space = journal->space;
-  struct lb_effort *effort = lb_need(calloc(space->count + 1, sizeof *effort));
-  size_t count = 0;
+  struct lb_share sum = {0};
   double start_s = (double)space->system.start_ms / 1e3 / START_EVERY;
   for (size_t i = 0; i < space->count; i++) {
     const struct lb_hunt_timeline *t = &space->timeline[i];
     if (!is_run(t) || lb_hunt_decided(lb_hunt_seen(journal, i)) > 0) continue;
-    effort[count++] = (struct lb_effort){.start_s = start_s,
-                                         .start_cpu_s = start_s,
-                                         .start_ms = (int)(start_s * 1e3),
-                                         .rest_s = (double)lb_hunt_takes_ms(&space->system, t) / 1e3,
-                                         .rest_cpu_s = TRIAL_CPU_S};
+    struct lb_effort effort = {.start_s = start_s,
+                               .start_cpu_s = start_s,
+                               .start_ms = (int)(start_s * 1e3),
+                               .rest_s = (double)lb_hunt_takes_ms(&space->system, t) / 1e3,
+                               .rest_cpu_s = TRIAL_CPU_S};
+    lb_estimate_add(&sum, lb_estimate_share(&effort, room));
   }
-  double s = lb_estimate_play(effort, count, room);
-  free(effort);
-  return s;
+  return lb_estimate_of(sum);
 }
 
 void lb_hunt_ahead_begin(const struct lb_hunt_journal *journal, const struct lb_room *room, struct lb_hunt_ahead *ret) {

@@ -59,8 +59,6 @@ struct play { /* all batches that are played together */
   struct lb_plan plan;
   struct cell *cell;
   struct lb_source source;
-  struct lb_pace pace;
-  int running;
   size_t done, count; /* trials: for the live line */
 };
 
@@ -136,16 +134,13 @@ static enum lb_next next(void *of, const struct lb_pool *pool, const struct lb_j
     cell->given_up = p->batches->late = true;
   if (what != LB_NEXT_NOW) return what;
   *ret = cell->job + cell->begun;
-  lb_pace_look(&p->pace);
-  return lb_pace_allows(&p->pace, p->running, !pool || (*ret)->plan.fresh) ? LB_NEXT_NOW : LB_NEXT_LATER;
+  return LB_NEXT_NOW;
 }
 
-static void begun(void *of, const struct lb_job *job, bool starts) {
+static void begun(void *of, const struct lb_job *job) {
   struct play *p = of;
   p->cell[job->cell].begun++;
   p->cell[job->cell].running++;
-  p->running++;
-  p->pace.since += starts;
 }
 
 /* ---- the outcomes ------------------------------------------------------------------------------------------------ */
@@ -162,7 +157,7 @@ static int ended(void *of, const struct lb_job *job, const struct lb_outcome *re
   size_t timeline = timeline_of(job->plan.scenario);
   lb_hunt_journal_add(journal_of(p, batch), timeline, job->plan.guard, outcome, result->why);
   if (p->batches->trial) p->batches->trial(p->batches->display, timeline, job->plan.guard, result);
-  cell->running--, p->running--;
+  cell->running--;
   cell->decided += outcome != LB_HUNT_UNDECIDED;
   cell->undecided += outcome == LB_HUNT_UNDECIDED;
   p->done += outcome != LB_HUNT_UNDECIDED || cell->undecided > (unsigned)batch->again;
@@ -205,8 +200,8 @@ static int play_plan(struct play *p, struct lb_error *err) {
   p->cell = lb_need(calloc(p->plan.cell_count + 1, sizeof *p->cell));
   take_cells(p);
   p->source = (struct lb_source){.of = p, .next = next, .begun = begun, .ended = ended, .tick = tick};
-  p->pace = lb_pace_begin(p->batch->alone ? LB_JOBS_ALONE : p->batches->jobs);
-  int r = p->count > 0 ? lb_engine_run(&p->source, p->batches->dir, p->pace.jobs.most, err) : 0;
+  struct lb_jobs jobs = p->batch->alone ? LB_JOBS_ALONE : p->batches->jobs;
+  int r = p->count > 0 ? lb_engine_run(&p->source, p->batches->dir, jobs, err) : 0;
   free(p->cell);
   return r;
 }

@@ -81,19 +81,19 @@ static double seconds_ahead(const struct shrinker *k, size_t count) {
 /* The trials of a timeline run side by side. Each waits at most as long as everything up to its end took, and for the
  * clients that are asked. */
 static double seconds_of(const struct shrinker *k) {
-  enum { TRIALS_MOST = 100, OWN_MS = 1500, WAITS_MOST_MS = 10000 };
-  struct lb_effort effort[TRIALS_MOST];
+  enum { OWN_MS = 1500, WAITS_MOST_MS = 10000 };
   struct lb_system system;
   struct lb_error err;
   if (lb_system_parse(k->o->of->system, &system, &err) < 0) return 0;
-  int count = k->o->trials < TRIALS_MOST ? k->o->trials : TRIALS_MOST, start_ms = system.topology->start_ms;
+  int start_ms = system.topology->start_ms;
   long long ms = k->o->of->ttl_ms < WAITS_MOST_MS ? k->o->of->ttl_ms : WAITS_MOST_MS;
-  for (int i = 0; i < count; i++)
-    effort[i] = (struct lb_effort){.start_s = start_ms / 1e3,
-                                   .start_cpu_s = start_ms / 1e3,
-                                   .start_ms = start_ms,
-                                   .rest_s = (double)(ms + OWN_MS) / 1e3};
-  return lb_estimate_play(effort, (size_t)count, &k->o->room);
+  struct lb_effort effort = {.start_s = start_ms / 1e3,
+                             .start_cpu_s = start_ms / 1e3,
+                             .start_ms = start_ms,
+                             .rest_s = (double)(ms + OWN_MS) / 1e3};
+  struct lb_share sum = {0}, each = lb_estimate_share(&effort, &k->o->room);
+  for (int i = 0; i < k->o->trials; i++) lb_estimate_add(&sum, each);
+  return lb_estimate_of(sum);
 }
 
 static void estimate(struct shrinker *k) {
@@ -131,31 +131,27 @@ struct question { /* a source of jobs: the trials of one timeline */
   const bool *keep;
   const struct lb_plan *plan;
   struct lb_source source;
-  struct lb_pace pace;
   size_t begun;
-  int playing;
 };
 
 static enum lb_next next(void *of, const struct lb_pool *pool, const struct lb_job **ret) {
   struct question *q = of;
   (void)pool; /* each has servers of its own */
   if (q->begun == q->plan->job_count) return LB_NEXT_NONE;
-  lb_pace_look(&q->pace);
   *ret = &q->plan->jobs[q->plan->order[q->begun]];
-  return lb_pace_allows(&q->pace, q->playing, true) ? LB_NEXT_NOW : LB_NEXT_LATER;
+  return LB_NEXT_NOW;
 }
 
-static void begun(void *of, const struct lb_job *job, bool starts) {
+static void begun(void *of, const struct lb_job *job) {
   struct question *q = of;
   (void)job;
-  q->begun++, q->source.left--, q->playing++, q->pace.since += starts;
+  q->begun++, q->source.left--;
 }
 
 /* Whether it broke, and why it was undecided. */
 static int ended(void *of, const struct lb_job *job, const struct lb_outcome *outcome) {
   struct question *q = of;
   (void)job;
-  q->playing--;
   q->k->broke += outcome->verdict == LB_VIOLATED;
   if (outcome->verdict == LB_UNDECIDED) memcpy(q->k->s->why, outcome->why, sizeof q->k->s->why);
   return 0;
@@ -168,12 +164,12 @@ static void tick(void *of, const struct lb_job *const running[], size_t count) {
 }
 
 static int play_plan(struct shrinker *k, const struct lb_plan *plan, const bool keep[]) {
-  struct question q = {.k = k, .keep = keep, .plan = plan, .pace = lb_pace_begin(k->o->jobs)};
+  struct question q = {.k = k, .keep = keep, .plan = plan};
   q.source =
       (struct lb_source){.of = &q, .left = plan->job_count, .next = next, .begun = begun, .ended = ended, .tick = tick};
   if (plan->cells[0].skip[0]) return lb_refuse(k->err, "the timeline cannot be played: %s", plan->cells[0].skip);
   k->broke = 0;
-  int r = lb_engine_run(&q.source, k->o->dir, k->o->jobs.most, k->err);
+  int r = lb_engine_run(&q.source, k->o->dir, k->o->jobs, k->err);
   if (r == 0) k->violations += (size_t)k->broke;
   return r;
 }

@@ -4,8 +4,6 @@
  */
 #include "admit.h"
 
-#include <unistd.h>
-
 #include "backends/foreign/foreign.h"
 #include "servers/topology.h"
 
@@ -36,27 +34,25 @@ int lb_start_left_ms(int start_ms, int64_t ago_ms, double spare) {
   return ago_ms < start_ms ? start_ms - (int)ago_ms : 0;
 }
 
-static int cores_of(int cores) { return cores < 1 ? 1 : cores; }
-
-bool lb_admits(const struct lb_crowd *now, int start_ms) {
-  if (now->running >= now->most) return false;
-  if (now->serving > 0 && now->waiting * TOGETHER_MS <= now->serving * start_ms) return false;
-  return now->starting == 0 || now->starting_ms + start_ms <= cores_of(now->cores) * TOGETHER_MS;
-}
-
-struct lb_pace lb_pace_begin(struct lb_jobs jobs) {
-  return (struct lb_pace){.jobs = {.always = jobs.always < 1 ? 1 : jobs.always, .most = jobs.most < 1 ? 1 : jobs.most},
-                          .cores = (int)sysconf(_SC_NPROCESSORS_ONLN)};
-}
-
-void lb_pace_look(struct lb_pace *pace) {
-  if (lb_spare_look(&pace->spare)) pace->since = 0;
-}
+static int at_least_1(int value) { return value < 1 ? 1 : value; }
 
 /* What was started since the last look is not in it yet: one for each processor, then it is looked again. */
-bool lb_pace_allows(const struct lb_pace *pace, int playing, bool starts) {
-  if (playing < pace->jobs.always) return true;
-  if (playing >= pace->jobs.most || pace->spare.tight) return false;
-  if (!starts) return pace->spare.share > SPARE_NONE;
-  return pace->spare.share > SPARE_LEAST && pace->since < cores_of(pace->cores);
+static bool has_time_left(const struct lb_crowd *now, bool starts) {
+  if (now->playing < at_least_1(now->jobs.always)) return true;
+  if (now->tight) return false;
+  if (!starts) return now->spare > SPARE_NONE;
+  return now->spare > SPARE_LEAST && now->since < at_least_1(now->cores);
+}
+
+static bool may_start_beside(const struct lb_crowd *now, int start_ms) {
+  if (now->serving > 0 && now->waiting * TOGETHER_MS <= now->serving * start_ms) return false;
+  return now->starting == 0 || now->starting_ms + start_ms <= at_least_1(now->cores) * TOGETHER_MS;
+}
+
+enum lb_admission lb_admits(const struct lb_crowd *now, const struct lb_entry *entry) {
+  if (now->playing >= at_least_1(now->jobs.most)) return LB_ADMIT_PLACE;
+  if (!has_time_left(now, entry->starts)) return LB_ADMIT_LATER;
+  bool alone = entry->measures || now->measuring;
+  if (now->running >= at_least_1(now->jobs.most) || (alone && now->running > 0)) return LB_ADMIT_PLACE;
+  return !entry->starts || may_start_beside(now, entry->start_ms) ? LB_ADMIT_NOW : LB_ADMIT_LATER;
 }

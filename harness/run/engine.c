@@ -24,6 +24,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/machine.h"
 #include "network/sandbox.h"
 #include "own/own.h"
 #include "trial/crew.h"
@@ -164,9 +165,12 @@ struct engine {
   struct slot slot[LB_JOBS_MOST];
   struct lb_live *live; /* one per slot, shared with the trials */
   bool told_slow;       /* a person heard once that servers do not answer */
-  int slots, cores;
-  struct lb_spare spare;
-  enum lb_next left; /* what the source said last of any job */
+  struct lb_jobs jobs;  /* jobs.most slots */
+  int cores;
+  struct lb_spare spare;       /* at the last look */
+  int since;                   /* trials that were started since that look */
+  enum lb_next left;           /* what the source said last of any job */
+  enum lb_admission admission; /* of the last job that it had */
   struct lb_error *err;
 };
 
@@ -198,21 +202,27 @@ static bool is_idle(const struct slot *slot) { return slot->worker.pid && !slot-
 
 static int count(const struct engine *e, bool (*is)(const struct slot *slot)) {
   int n = 0;
-  for (int i = 0; i < e->slots; i++) n += is(&e->slot[i]);
+  for (int i = 0; i < e->jobs.most; i++) n += is(&e->slot[i]);
   return n;
 }
 static bool is_busy(const struct slot *slot) { return slot->worker.pid != 0; }
+static bool is_playing(const struct slot *slot) { return slot->job; }
 static bool is_ending(const struct slot *slot) { return slot->ending; }
 static bool is_measuring(const struct slot *slot) { return slot->job && lb_job_measures(slot->job); }
 static bool is_serving(const struct slot *slot) { return slot->job && slot->job->plan.pool; }
 
 static struct lb_crowd crowd(const struct engine *e) {
-  struct lb_crowd now = {.running = count(e, is_busy),
-                         .most = e->slots,
+  struct lb_crowd now = {.jobs = e->jobs,
                          .cores = e->cores,
+                         .running = count(e, is_busy),
+                         .playing = count(e, is_playing),
+                         .measuring = count(e, is_measuring) > 0,
                          .waiting = (int)e->source->left,
-                         .serving = count(e, is_serving)};
-  for (int i = 0; i < e->slots; i++) {
+                         .serving = count(e, is_serving),
+                         .spare = e->spare.share,
+                         .tight = e->spare.tight,
+                         .since = e->since};
+  for (int i = 0; i < e->jobs.most; i++) {
     if (!e->slot[i].job || atomic_load(&e->live[i].started)) continue;
     int left_ms = lb_start_left_ms(start_ms_of(e->slot[i].job),
                                    (int64_t)((lb_clock_ns() - e->slot[i].begun) / LB_NS_PER_MS), e->spare.share);
@@ -224,7 +234,7 @@ static struct lb_crowd crowd(const struct engine *e) {
 
 static void tell_slow(struct engine *e) {
   if (!e->source->slow) return;
-  for (int i = 0; i < e->slots && !e->told_slow; i++)
+  for (int i = 0; i < e->jobs.most && !e->told_slow; i++)
     if (e->slot[i].job && atomic_load(&e->live[i].slow.said))
       e->told_slow = true, e->source->slow(e->source->of, e->live[i].slow.line);
 }
@@ -232,7 +242,7 @@ static void tell_slow(struct engine *e) {
 static void tick(struct engine *e) {
   const struct lb_job *running[LB_JOBS_MOST];
   size_t n = 0;
-  for (int i = 0; i < e->slots; i++)
+  for (int i = 0; i < e->jobs.most; i++)
     if (e->slot[i].job) running[n++] = e->slot[i].job;
   tell_slow(e);
   if (e->source->tick) e->source->tick(e->source->of, running, n);
@@ -245,12 +255,13 @@ static enum lb_next next(const struct engine *e, const struct lb_pool *pool, con
 }
 
 static void begin(struct engine *e, struct slot *slot, const struct lb_job *job, bool starts) {
+  e->source->begun(e->source->of, job);
+  e->since += starts;
   slot->job = job;
   slot->pool = job->plan.pool;
   slot->begun = lb_clock_ns();
   slot->deadline = slot->begun + patience(&job->plan);
   if (starts) atomic_store(&e->live[slot - e->slot].started, false);
-  e->source->begun(e->source->of, job, starts);
 }
 
 static void end(struct slot *slot) {
@@ -259,33 +270,37 @@ static void end(struct slot *slot) {
   worker_tell(&slot->worker, NULL);
 }
 
+static struct lb_entry entry(const struct lb_job *job, bool starts) {
+  return (struct lb_entry){.start_ms = start_ms_of(job), .starts = starts, .measures = lb_job_measures(job)};
+}
+
 /* It has a place already, but fresh servers cost a start. */
 static bool may_go_on(const struct engine *e, const struct lb_job *job) {
   struct lb_crowd now = crowd(e);
+  struct lb_entry wants = entry(job, job->plan.fresh);
   now.running--;
   now.serving = 0;
-  if (lb_job_measures(job) && now.running > 0) return false;
-  return !job->plan.fresh || lb_admits(&now, start_ms_of(job));
+  return lb_admits(&now, &wants) == LB_ADMIT_NOW;
 }
 
 /* Those that wait get what is left for their servers; where nothing is, they end. */
 static void offer(struct engine *e) {
-  for (int i = 0; i < e->slots; i++) {
+  for (int i = 0; i < e->jobs.most; i++) {
     struct slot *slot = &e->slot[i];
     const struct lb_job *job;
     if (!is_idle(slot)) continue;
     enum lb_next what = next(e, slot->pool, &job);
     if (what == LB_NEXT_NONE) end(slot);
     if (what != LB_NEXT_NOW || !may_go_on(e, job)) continue;
-    worker_tell(&slot->worker, job);
     begin(e, slot, job, job->plan.fresh);
+    worker_tell(&slot->worker, job);
   }
 }
 
 /* One that waits makes room for a job that cannot be played on its servers. One at a time, and not before it is
  * gone. */
 static void make_room(struct engine *e) {
-  for (int i = 0; i < e->slots && count(e, is_ending) == 0; i++)
+  for (int i = 0; i < e->jobs.most && count(e, is_ending) == 0; i++)
     if (is_idle(&e->slot[i])) end(&e->slot[i]);
 }
 
@@ -295,9 +310,9 @@ static int start(struct engine *e, const struct lb_job *job) {
   struct lb_live *live = &e->live[slot - e->slot];
   *live = (struct lb_live){0};
   *slot = (struct slot){0};
+  begin(e, slot, job, true);
   int r = worker_start(e->source, job, e->dir, live, &slot->worker);
   if (r < 0) return lb_error(e->err, r, "cannot start a trial: %s", strerror(-r));
-  begin(e, slot, job, true);
   tick(e);
   return 0;
 }
@@ -308,9 +323,10 @@ static int fill(struct engine *e) {
   int r = 0;
   while (r == 0 && (e->left = next(e, NULL, &job)) == LB_NEXT_NOW) {
     struct lb_crowd now = crowd(e);
-    bool alone = lb_job_measures(job) || count(e, is_measuring) > 0;
-    if (now.running == e->slots || (alone && now.running > 0)) return make_room(e), 0;
-    if (!lb_admits(&now, start_ms_of(job))) return 0;
+    struct lb_entry wants = entry(job, true);
+    e->admission = lb_admits(&now, &wants);
+    if (e->admission == LB_ADMIT_PLACE) make_room(e);
+    if (e->admission != LB_ADMIT_NOW) return 0;
     r = start(e, job);
   }
   return r;
@@ -359,8 +375,8 @@ static int finish(const struct engine *e, struct slot *slot, bool late) {
 /* Whether a job waits for an event without a notice: that others have started, or that a processor is idle. */
 static bool waits_for_the_machine(const struct engine *e) {
   if (e->source->left == 0) return false;
-  struct lb_crowd now = crowd(e);
-  return e->left == LB_NEXT_LATER || count(e, is_idle) > 0 || (now.running < now.most && now.starting > 0);
+  bool waits = e->left == LB_NEXT_NOW && e->admission == LB_ADMIT_LATER;
+  return e->left == LB_NEXT_LATER || waits || count(e, is_idle) > 0;
 }
 
 /* Waits until a trial ends, a job or a signal comes, the next tick is due, or starting trials have to be looked at.
@@ -369,7 +385,7 @@ static int wait_for_some(struct engine *e, lb_ns next_tick) {
   struct pollfd p[LB_JOBS_MOST + 1];
   int which[LB_JOBS_MOST + 1], n = 0, result = 0;
   const struct lb_input *input = e->source->input && e->source->input->fd >= 0 ? e->source->input : NULL;
-  for (int i = 0; i < e->slots; i++)
+  for (int i = 0; i < e->jobs.most; i++)
     if (e->slot[i].worker.pid) {
       which[n] = i;
       p[n++] = (struct pollfd){.fd = e->slot[i].worker.pipe, .events = POLLIN};
@@ -394,7 +410,7 @@ static int run_all(struct engine *e) {
   lb_ns next_tick = lb_clock_ns() + TICK_MS * LB_NS_PER_MS;
   int result = 0;
   while (result == 0 && !interrupted) {
-    lb_spare_look(&e->spare);
+    if (lb_spare_look(&e->spare)) e->since = 0;
     offer(e);
     result = fill(e);
     if (result < 0 || (count(e, is_busy) == 0 && e->left == LB_NEXT_NONE)) break;
@@ -417,12 +433,13 @@ static void raise_file_limit(void) {
 
 /* After an interruption or a failure the trials that still run are killed and waited for: no process writes to the run
  * folder any more. */
-int lb_engine_run(struct lb_source *source, const struct lb_rundir *dir, int most, struct lb_error *err) {
+int lb_engine_run(struct lb_source *source, const struct lb_rundir *dir, struct lb_jobs jobs, struct lb_error *err) {
   struct engine e = {.source = source, .dir = dir, .err = err};
   struct sigaction action = {.sa_handler = on_signal}, old_int, old_term, old_hup;
   size_t live_size = LB_JOBS_MOST * sizeof *e.live;
   e.cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
-  e.slots = most < 1 ? 1 : most > LB_JOBS_MOST ? LB_JOBS_MOST : most;
+  e.jobs.most = jobs.most < 1 ? 1 : jobs.most > LB_JOBS_MOST ? LB_JOBS_MOST : jobs.most;
+  e.jobs.always = jobs.always < 1 ? 1 : jobs.always;
   e.live = mmap(NULL, live_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (e.live == MAP_FAILED) return lb_error(err, -ENOMEM, "out of memory");
   sigaction(SIGINT, &action, &old_int);
@@ -430,7 +447,7 @@ int lb_engine_run(struct lb_source *source, const struct lb_rundir *dir, int mos
   sigaction(SIGHUP, &action, &old_hup);
   raise_file_limit();
   int result = run_all(&e);
-  for (int i = 0; i < e.slots; i++)
+  for (int i = 0; i < e.jobs.most; i++)
     if (e.slot[i].worker.pid) reap(&e.slot[i]);
   munmap(e.live, live_size);
   sigaction(SIGINT, &old_int, NULL);

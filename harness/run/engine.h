@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * engine.h - plays jobs side by side, each trial in a process and sandbox of its own. It pulls a job from a source
- * whenever one may start, and gives the outcome back. Which jobs there are, in which order, and which are not needed
- * any more, is the source's business: a plan (runner.h), a batch of a hunt (hunt/batch.c), standard input
- * (cli/cli_play.c).
+ * engine.h - plays jobs side by side, each trial in a process and sandbox of its own. It pulls a job from a source, and
+ * gives the outcome back. What runs beside what is decided here and nowhere else (admit.h). Which jobs there are, in
+ * which order, and which are not needed any more, is the source's business: a plan (runner.h), a batch of a hunt (hunt/batch.c).
  */
 #ifndef LB_RUN_ENGINE_H
 #define LB_RUN_ENGINE_H
@@ -20,7 +19,7 @@ enum { LB_JOB_TEXT_MAX = 16 * 1024 }; /* with its end */
 
 enum lb_next {
   LB_NEXT_NOW,
-  LB_NEXT_LATER, /* perhaps: it depends on what runs, on the machine, or on the writer of the input */
+  LB_NEXT_LATER, /* perhaps: it depends on what runs, or on the writer of the input */
   LB_NEXT_NONE,
 };
 
@@ -30,8 +29,8 @@ struct lb_source {
   size_t left; /* jobs that have not begun, as far as it knows */
   /* Which job is next, of those of a pool (trial/site.h), or of all (NULL). The engine may ask again before it begins. */
   enum lb_next (*next)(void *of, const struct lb_pool *pool, const struct lb_job **ret);
-  /* It begins, on servers of its own or on those of an earlier one. */
-  void (*begun)(void *of, const struct lb_job *job, bool starts);
+  /* It begins: nothing of it has been played yet. */
+  void (*begun)(void *of, const struct lb_job *job);
   /* Its outcome, which is gone after the call. Negative ends the engine. */
   int (*ended)(void *of, const struct lb_job *job, const struct lb_outcome *outcome);
   /* About once a second, and at every start. May be NULL. */
@@ -48,9 +47,9 @@ struct lb_source {
   } * input;
 };
 
-/* Plays until the source has none left: at most `most` side by side, those that measure alone. 0; -EINTR after SIGINT,
+/* Plays until the source has none left, so many side by side, those that measure alone. 0; -EINTR after SIGINT,
  * SIGTERM or SIGHUP; what `ended` or `hear` returned; other -errno when results could not be written (-ENOSPC also if
  * the disk is full when a trial is undecided). Then one line is in err, and all trials are dead. */
-int lb_engine_run(struct lb_source *source, const struct lb_rundir *dir, int most, struct lb_error *err);
+int lb_engine_run(struct lb_source *source, const struct lb_rundir *dir, struct lb_jobs jobs, struct lb_error *err);
 
 #endif

@@ -4,7 +4,6 @@
  */
 #include "estimate.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,13 +108,10 @@ struct lb_took lb_times_find(const struct lb_times *times, const struct lb_trial
   return took;
 }
 
-/* ---- Time in a fluid: all processes that want a processor get an equal share. If they want more than there is, the
- * part of a trial that computes takes longer, and the part that waits does not. ---- */
+/* ---- some trials ------------------------------------------------------------------------------------------------- */
 
-/* BETWEEN_S: a process is forked, and what a trial has left behind is removed. LEAST_S keeps a part of a trial from
- * being nothing. */
+/* BETWEEN_S: a process is forked, and what a trial has left behind is removed. */
 #define BETWEEN_S 0.1
-#define LEAST_S 1e-3
 /* Until something was measured here, what was measured before weighs as much as so many seconds, and this share of the
  * whole. */
 #define PRIOR_S 5
@@ -127,119 +123,65 @@ struct lb_took lb_times_find(const struct lb_times *times, const struct lb_trial
 #define REST_SHARE 0.1
 #define REST_CPU_S 0.03
 
-/* ---- some trials ------------------------------------------------------------------------------------------------- */
-
-struct part { /* of a trial: its start, or the rest */
-  size_t trial;
-  bool rest;
-  double left_s; /* as if it were alone */
-  double ago_s;  /* since it began */
-  double wants;  /* processors, on average */
-};
-struct play {
-  const struct lb_effort *effort;
-  size_t count, next;
-  const struct lb_room *room;
-  struct part part[LB_JOBS_MOST];
-  int playing, since;
-};
-
 static double most(double a, double b) { return a > b ? a : b; }
 
-static void begin_part(struct part *part, size_t trial, const struct lb_effort *e, bool rest) {
-  double s = most(rest ? e->rest_s : e->start_s, LEAST_S);
-  *part =
-      (struct part){.trial = trial, .rest = rest, .left_s = s, .wants = (rest ? e->rest_cpu_s : e->start_cpu_s) / s};
+/* What the processors leave us of each second: a trial that has to wait for them has so many processes that want one. */
+#define QUEUED 3
+
+static double cores_left(const struct lb_room *room) {
+  return most(room->cores - room->others, room->cores * QUEUED / (QUEUED + room->others));
 }
 
-static double wanted(const struct play *p) {
-  double sum = 0;
-  for (int i = 0; i < p->playing; i++) sum += p->part[i].wants;
-  return sum;
+static double cpu_of(const struct lb_effort *e) { return e->start_cpu_s + e->rest_cpu_s; }
+
+/* What computes takes longer where others compute, too; what waits does not. */
+static double alone_s(const struct lb_effort *e, const struct lb_room *room) {
+  double speed = cores_left(room) < 1 ? cores_left(room) : 1;
+  return e->start_s + e->rest_s + cpu_of(e) * (1 / speed - 1);
 }
 
-/* While a trial has to wait for processors, more of its processes want one than it uses on average: so many per trial.
- */
-#define STARTING 3
-#define RESTING 0.5
-
-/* What the processors leave of each second of work: 1 = all of it. */
-static double share(const struct play *p) {
-  double all = wanted(p), others = p->room->others, cores = p->room->cores, queued = 0;
-  for (int i = 0; i < p->playing; i++) queued += p->part[i].rest ? RESTING : STARTING;
-  double ours = most(cores * queued / (queued + others), cores - others);
-  return all > ours ? ours / all : 1;
+/* How many of its kind the engine would let run side by side. */
+static int side_by_side(const struct lb_effort *e, const struct lb_room *room) {
+  struct lb_entry wants = {.start_ms = e->start_ms, .starts = true};
+  struct lb_crowd now = {.jobs = room->jobs, .cores = room->cores};
+  double each = cpu_of(e) / most(alone_s(e, room), BETWEEN_S);
+  do {
+    now.playing = ++now.running;
+    now.spare = 1 - (now.running * each + room->others) / room->cores;
+  } while (lb_admits(&now, &wants) == LB_ADMIT_NOW);
+  return now.running;
 }
 
-static struct lb_crowd crowd(const struct play *p, double spare) {
-  struct lb_crowd now = {.running = p->playing, .most = p->room->jobs.most, .cores = p->room->cores};
-  for (int i = 0; i < p->playing; i++) {
-    const struct part *part = &p->part[i];
-    if (part->rest) continue;
-    int left_ms = lb_start_left_ms(p->effort[part->trial].start_ms, (int64_t)(part->ago_s * 1e3), spare);
-    now.starting += left_ms > 0;
-    now.starting_ms += left_ms;
-  }
-  return now;
+/* How many of its kind it would let start side by side. */
+static int starts_side_by_side(const struct lb_effort *e, const struct lb_room *room) {
+  struct lb_entry wants = {.start_ms = e->start_ms, .starts = true};
+  struct lb_crowd now = {.jobs = {LB_JOBS_MOST, LB_JOBS_MOST}, .cores = room->cores};
+  do {
+    now.playing = now.starting = ++now.running;
+    now.starting_ms += e->start_ms;
+  } while (lb_admits(&now, &wants) == LB_ADMIT_NOW);
+  return now.running;
 }
 
-static bool may_start(const struct play *p, const struct lb_effort *e) {
-  double spare = 1 - (wanted(p) + p->room->others) / p->room->cores;
-  struct lb_pace pace = {
-      .jobs = p->room->jobs, .spare.share = most(spare, 0), .since = p->since, .cores = p->room->cores};
-  struct lb_crowd now = crowd(p, spare);
-  bool alone = e->alone || (p->playing > 0 && p->effort[p->part[0].trial].alone);
-  return lb_pace_allows(&pace, p->playing, true) && lb_admits(&now, e->start_ms) && !(alone && p->playing > 0);
+struct lb_share lb_estimate_share(const struct lb_effort *e, const struct lb_room *room) {
+  double s = alone_s(e, room);
+  if (e->alone) return (struct lb_share){.alone_s = s};
+  return (struct lb_share){.places_s = s / side_by_side(e, room),
+                           .starts_s = e->start_ms / 1e3 / starts_side_by_side(e, room),
+                           .cpu_s = cpu_of(e) / cores_left(room),
+                           .longest_s = s};
 }
 
-static void fill(struct play *p) {
-  for (p->since = 0; p->next < p->count && p->playing < LB_JOBS_MOST; p->since++) {
-    if (!may_start(p, &p->effort[p->next])) return;
-    begin_part(&p->part[p->playing++], p->next, &p->effort[p->next], false);
-    p->next++;
-  }
+void lb_estimate_add(struct lb_share *sum, struct lb_share share) {
+  sum->alone_s += share.alone_s;
+  sum->places_s += share.places_s;
+  sum->starts_s += share.starts_s;
+  sum->cpu_s += share.cpu_s;
+  sum->longest_s = most(sum->longest_s, share.longest_s);
 }
 
-/* How much longer it takes than alone. */
-static double stretched(const struct part *part, double share) {
-  double computes = part->wants < 1 ? part->wants : 1;
-  return 1 - computes + computes / share;
-}
-
-/* While some start, it is looked so often whether others may. */
-#define LOOK_S 0.25
-
-/* Until the first of them ends its part, or it is looked again. Seconds. */
-static double step(struct play *p) {
-  double left_of = share(p), s = 1e9;
-  for (int i = 0; i < p->playing; i++) {
-    double takes = p->part[i].left_s * stretched(&p->part[i], left_of);
-    if (takes < s) s = takes;
-    if (!p->part[i].rest && s > LOOK_S) s = LOOK_S;
-  }
-  int left = 0;
-  for (int i = 0; i < p->playing; i++) {
-    struct part part = p->part[i];
-    part.left_s -= s / stretched(&part, left_of);
-    part.ago_s += s;
-    if (part.left_s < LEAST_S / 10) {
-      if (part.rest) continue;
-      begin_part(&part, part.trial, &p->effort[part.trial], true);
-    }
-    p->part[left++] = part;
-  }
-  p->playing = left;
-  return s;
-}
-
-double lb_estimate_play(const struct lb_effort effort[], size_t count, const struct lb_room *room) {
-  struct play *p = calloc(1, sizeof *p);
-  double sum = 0;
-  if (!p) return 0;
-  *p = (struct play){.effort = effort, .count = count, .room = room};
-  while (fill(p), p->playing > 0) sum += step(p);
-  free(p);
-  return sum;
+double lb_estimate_of(struct lb_share sum) {
+  return sum.alone_s + most(most(sum.places_s, sum.longest_s), most(sum.starts_s, sum.cpu_s));
 }
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
@@ -283,29 +225,30 @@ static void share_start(struct lb_effort effort[], size_t series) {
   for (size_t i = 1; i < series; i++) effort[i].start_s = effort[i].start_cpu_s = 0;
 }
 
-static double play_left(const struct lb_estimate *e, const struct lb_tally *tally) {
-  struct lb_effort *left = e->effort + e->count;
-  size_t count = 0;
-  for (size_t i = 0; i < e->count; i++)
-    if (!tally->jobs[tally->plan->order[i]].done && !tally->jobs[tally->plan->order[i]].elsewhere)
-      left[count++] = e->effort[i];
-  return lb_estimate_play(left, count, &e->room);
+static double left_of(const struct lb_estimate *e, const struct lb_tally *tally) {
+  struct lb_share sum = {0};
+  for (size_t i = 0; i < e->count; i++) {
+    const struct lb_job_result *result = &tally->jobs[tally->plan->order[i]];
+    if (!result->done && !result->elsewhere) lb_estimate_add(&sum, e->share[i]);
+  }
+  return lb_estimate_of(sum);
 }
 
-int lb_estimate_begin(const struct lb_tally *tally, const struct lb_times *times, const struct lb_room *room,
-                      struct lb_estimate *ret) {
+void lb_estimate_begin(const struct lb_tally *tally, const struct lb_times *times, const struct lb_room *room,
+                       struct lb_estimate *ret) {
   const struct lb_plan *plan = tally->plan;
-  *ret = (struct lb_estimate){
-      .effort = calloc(2 * plan->job_count + 1, sizeof *ret->effort), .count = plan->job_count, .room = *room};
-  struct lb_took *took = calloc(plan->job_count + 1, sizeof *took);
-  if (!ret->effort || !took) return free(ret->effort), free(took), -ENOMEM;
+  struct lb_took *took = lb_need(calloc(plan->job_count + 1, sizeof *took));
+  struct lb_effort *effort = lb_need(calloc(plan->job_count + 1, sizeof *effort));
+  *ret =
+      (struct lb_estimate){.share = lb_need(calloc(plan->job_count + 1, sizeof *ret->share)), .count = plan->job_count};
   lb_times_find_all(times, plan, took);
-  for (size_t i = 0; i < ret->count; i++) ret->effort[i] = effort_of(&plan->jobs[plan->order[i]], took[plan->order[i]]);
-  free(took);
+  for (size_t i = 0; i < ret->count; i++) effort[i] = effort_of(&plan->jobs[plan->order[i]], took[plan->order[i]]);
   for (size_t i = 0, series; i < ret->count; i += series)
-    if ((series = series_at(plan, i)) > 1) share_start(ret->effort + i, series);
-  ret->whole_s = play_left(ret, tally);
-  return 0;
+    if ((series = series_at(plan, i)) > 1) share_start(effort + i, series);
+  for (size_t i = 0; i < ret->count; i++) ret->share[i] = lb_estimate_share(&effort[i], room);
+  free(took);
+  free(effort);
+  ret->whole_s = left_of(ret, tally);
 }
 
 double lb_estimate_corrected(double left_s, double expected_s, double elapsed_s, double whole_s) {
@@ -314,11 +257,11 @@ double lb_estimate_corrected(double left_s, double expected_s, double elapsed_s,
 }
 
 double lb_estimate_left_s(const struct lb_estimate *estimate, const struct lb_tally *tally, double elapsed_s) {
-  double left_s = play_left(estimate, tally);
+  double left_s = left_of(estimate, tally);
   return lb_estimate_corrected(left_s, estimate->whole_s - left_s, elapsed_s, estimate->whole_s);
 }
 
 void lb_estimate_end(struct lb_estimate *estimate) {
-  free(estimate->effort);
+  free(estimate->share);
   *estimate = (struct lb_estimate){0};
 }

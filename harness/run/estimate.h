@@ -36,9 +36,9 @@ struct lb_took lb_times_find(const struct lb_times *times, const struct lb_trial
 /* The same of every job of a plan, by its index. */
 void lb_times_find_all(const struct lb_times *times, const struct lb_plan *plan, struct lb_took ret[]);
 
-/* How long a run will take here, before it starts and while it goes on. It plays the engine without playing a trial:
- * what measures alone, the others side by side, as many as lb_admits() lets in. How long a trial takes: struct
- * lb_times; processor time takes longer where others want it, too. */
+/* How long a run will take here, before it starts and while it goes on: the sum of what each trial takes of the machine.
+ * What there is least of bounds the run. How many share the places and the starts: as many of a kind as the engine lets
+ * in (admit.h). */
 
 struct lb_effort {             /* of one trial, as it is alone on a machine */
   double start_s, start_cpu_s; /* until its servers and clients are there, and the processor time in it */
@@ -53,20 +53,26 @@ struct lb_room { /* what the machine has for a run */
   struct lb_jobs jobs;
 };
 
-/* Seconds until all of them are done, started in this order. 0 without any, or without memory. */
-double lb_estimate_play(const struct lb_effort effort[], size_t count, const struct lb_room *room);
+/* What trials take of a run, as if nothing else were scarce. */
+struct lb_share {
+  double alone_s;                   /* of those that measure */
+  double places_s, starts_s, cpu_s; /* of the others: of the places side by side, of starts, of the processors */
+  double longest_s;                 /* no run of them ends before its longest */
+};
+struct lb_share lb_estimate_share(const struct lb_effort *effort, const struct lb_room *room);
+void lb_estimate_add(struct lb_share *sum, struct lb_share share);
+/* Seconds until all that were added are done. */
+double lb_estimate_of(struct lb_share sum);
 
-struct lb_estimate {        /* of a run that goes on. Filled by lb_estimate_begin() */
-  struct lb_effort *effort; /* by the position in the plan's order; scratch behind them */
+struct lb_estimate {      /* of a run that goes on. Filled by lb_estimate_begin() */
+  struct lb_share *share; /* by the position in the plan's order */
   size_t count;
-  struct lb_room room;
   double whole_s; /* of what was not done at the begin */
 };
 
-/* What the tally has already is done. `times` is not needed afterwards. 0 (release with lb_estimate_end()) or
- * -ENOMEM. */
-int lb_estimate_begin(const struct lb_tally *tally, const struct lb_times *times, const struct lb_room *room,
-                      struct lb_estimate *ret);
+/* What the tally has already is done. `times` is not needed afterwards. Release with lb_estimate_end(). */
+void lb_estimate_begin(const struct lb_tally *tally, const struct lb_times *times, const struct lb_room *room,
+                       struct lb_estimate *ret);
 /* Seconds until the end of the run, `elapsed_s` after its begin: what is left by the measured times, corrected by how
  * right these were so far. */
 double lb_estimate_left_s(const struct lb_estimate *estimate, const struct lb_tally *tally, double elapsed_s);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/need.h"
 #include "engine.h"
 
 struct runner {
@@ -19,9 +20,7 @@ struct runner {
   bool *taken;               /* by the index of the job */
   struct lb_outcome **again; /* the same: of one that has been undecided once, how; owned */
   size_t first;              /* no position before it is left */
-  struct lb_pace pace;
-  int playing;
-  lb_ns end; /* of the budget; 0 = none */
+  lb_ns end;                 /* of the budget; 0 = none */
 };
 
 static bool is_again(const struct runner *r, size_t at) { return r->again && r->again[at]; }
@@ -44,29 +43,24 @@ static enum lb_next next(void *of, const struct lb_pool *pool, const struct lb_j
   while (r->first < plan->job_count && r->taken[plan->order[r->first]]) r->first++;
   *ret = find(r, pool, false);
   if (!*ret && r->again && !(pool && find(r, NULL, false))) *ret = find(r, pool, true); /* behind all others */
-  if (!*ret) return LB_NEXT_NONE;
-  lb_pace_look(&r->pace);
-  if (!lb_pace_allows(&r->pace, r->playing, !pool || (*ret)->plan.fresh)) return LB_NEXT_LATER;
-  if (is_again(r, (size_t)(*ret - plan->jobs))) lb_rundir_forget(r->dir->partial, (*ret)->plan.name, true);
-  return LB_NEXT_NOW;
+  return *ret ? LB_NEXT_NOW : LB_NEXT_NONE;
 }
 
-static void begun(void *of, const struct lb_job *job, bool starts) {
+static void begun(void *of, const struct lb_job *job) {
   struct runner *r = of;
-  r->playing++;
-  r->pace.since += starts;
-  r->taken[job - r->tally->plan->jobs] = true;
+  size_t at = (size_t)(job - r->tally->plan->jobs);
+  if (is_again(r, at)) lb_rundir_forget(r->dir->partial, job->plan.name, true);
+  r->taken[at] = true;
   r->source.left--;
 }
 
-/* What it has left stays until it is played again. False: no memory, so this outcome counts. */
-static bool put_back(struct runner *r, size_t at, const struct lb_outcome *outcome) {
-  if (!(r->again[at] = malloc(sizeof **r->again))) return false;
+/* What it has left stays until it is played again. */
+static void put_back(struct runner *r, size_t at, const struct lb_outcome *outcome) {
+  r->again[at] = lb_need(malloc(sizeof **r->again));
   *r->again[at] = *outcome;
   r->taken[at] = false;
   r->first = 0;
   r->source.left++;
-  return true;
 }
 
 static void settle(struct runner *r, size_t at, const struct lb_outcome *outcome) {
@@ -85,9 +79,9 @@ static int ended(void *of, const struct lb_job *job, const struct lb_outcome *ou
   struct runner *r = of;
   size_t at = (size_t)(job - r->tally->plan->jobs);
   struct lb_outcome final = *outcome;
-  r->playing--;
   final.again = is_again(r, at);
-  if (!r->again || final.again || outcome->verdict != LB_UNDECIDED || !put_back(r, at, outcome)) settle(r, at, &final);
+  if (r->again && !final.again && outcome->verdict == LB_UNDECIDED) put_back(r, at, outcome);
+  else settle(r, at, &final);
   return 0;
 }
 
@@ -107,14 +101,8 @@ int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb
   struct runner r = {.tally = tally,
                      .progress = progress,
                      .dir = dir,
-                     .taken = calloc(count + 1, sizeof *r.taken),
-                     .again = sitting.again ? calloc(count + 1, sizeof *r.again) : NULL,
-                     .pace = lb_pace_begin(jobs)};
-  if (!r.taken || (sitting.again && !r.again)) {
-    free(r.taken);
-    free(r.again);
-    return lb_error(err, -ENOMEM, "out of memory");
-  }
+                     .taken = lb_need(calloc(count + 1, sizeof *r.taken)),
+                     .again = sitting.again ? lb_need(calloc(count + 1, sizeof *r.again)) : NULL};
   for (size_t i = 0; i < count; i++) r.taken[i] = tally->jobs[i].done || tally->jobs[i].elsewhere;
   r.source = (struct lb_source){.of = &r,
                                 .left = tally->wanted - tally->done,
@@ -124,7 +112,7 @@ int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb
                                 .tick = tick,
                                 .slow = slow};
   if (sitting.budget_s > 0) r.end = lb_clock_ns() + (lb_ns)(sitting.budget_s * 1e9);
-  int result = lb_engine_run(&r.source, dir, jobs.most, err);
+  int result = lb_engine_run(&r.source, dir, jobs, err);
   if (result == 0) settle_the_rest(&r);
   if (result == 0 && tally->done < tally->wanted) result = lb_error(err, -ETIME, "the budget is over");
   for (size_t i = 0; i < count && r.again; i++) free(r.again[i]);

@@ -42,10 +42,9 @@ static enum lb_next next(void *of, const struct lb_pool *pool, const struct lb_j
   return w->one_by_one && w->begun > w->ended ? LB_NEXT_LATER : LB_NEXT_NOW;
 }
 
-static void begun(void *of, const struct lb_job *job, bool starts) {
+static void begun(void *of, const struct lb_job *job) {
   struct world *w = of;
   assert_ptr_equal(job, &w->plan.jobs[w->begun]);
-  assert_true(starts);
   w->begun++;
   w->source.left--;
   if (w->begun - w->ended > w->most) w->most = w->begun - w->ended;
@@ -88,7 +87,7 @@ static int tear_down(void **state) {
 EACH(set_up, tear_down);
 
 static void expect(struct world *w, int most, int result, size_t played) {
-  int r = lb_engine_run(&w->source, &w->dir, most, &w->err);
+  int r = lb_engine_run(&w->source, &w->dir, (struct lb_jobs){most, most}, &w->err);
   if (r != result) fail_msg("%d: %s", r, w->err.text);
   assert_int_equal(w->ended, played);
 }

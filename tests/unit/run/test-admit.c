@@ -17,11 +17,15 @@
 
 static int cost(const char *name) { return lb_topology_find(name)->start_ms; }
 
+static bool admits(struct lb_crowd now, int start_ms) {
+  return lb_admits(&now, &(struct lb_entry){.start_ms = start_ms, .starts = true}) == LB_ADMIT_NOW;
+}
+
 /* How many of such a cost start at once on so many processors, if all want to. */
 static int of_cost(int start_ms, int cores, int most) {
-  struct lb_crowd now = {.most = most, .cores = cores};
-  while (lb_admits(&now, start_ms)) {
-    now.running++;
+  struct lb_crowd now = {.jobs = {most, most}, .cores = cores};
+  while (admits(now, start_ms)) {
+    now.playing = ++now.running;
     now.starting++;
     now.starting_ms += start_ms;
   }
@@ -64,19 +68,34 @@ TEST(the_processors_count) {
 }
 
 TEST(a_place_has_to_be_free) {
+  struct lb_crowd full = {.jobs = {4, 4}, .running = 4, .playing = 4, .cores = 8};
+  struct lb_entry cheap = {.starts = true};
   assert_int_equal(together("redis", 16, 3), 3);
-  assert_false(lb_admits(&(struct lb_crowd){.running = 4, .most = 4, .cores = 8}, 0));
+  assert_int_equal(lb_admits(&full, &cheap), LB_ADMIT_PLACE);
+  full.playing = 3; /* one waits with its servers: it has to go first */
+  assert_int_equal(lb_admits(&full, &cheap), LB_ADMIT_PLACE);
+}
+
+TEST(nothing_runs_beside_what_measures) {
+  struct lb_crowd now = {.jobs = {4, 4}, .cores = 8};
+  struct lb_entry measures = {.starts = true, .measures = true}, goes_on = {.measures = true}, other = {.starts = true};
+  assert_int_equal(lb_admits(&now, &measures), LB_ADMIT_NOW);
+  assert_int_equal(lb_admits(&now, &goes_on), LB_ADMIT_NOW);
+  now.running = now.playing = 1;
+  assert_int_equal(lb_admits(&now, &measures), LB_ADMIT_PLACE);
+  assert_int_equal(lb_admits(&now, &goes_on), LB_ADMIT_PLACE);
+  assert_int_equal(lb_admits(&now, &other), LB_ADMIT_NOW);
+  now.measuring = true;
+  assert_int_equal(lb_admits(&now, &other), LB_ADMIT_PLACE);
 }
 
 /* Those that run already cost nothing more: only starts are counted. */
 TEST(who_has_started_holds_up_nobody) {
-  assert_true(lb_admits(&(struct lb_crowd){.running = 5, .most = 8, .cores = 1}, cost("zk-x3")));
-  assert_false(
-      lb_admits(&(struct lb_crowd){.running = 5, .most = 8, .cores = 1, .starting = 1, .starting_ms = cost("redis")},
-                cost("zk-x3")));
-  assert_true(
-      lb_admits(&(struct lb_crowd){.running = 5, .most = 8, .cores = 1, .starting = 1, .starting_ms = cost("redis")},
-                cost("redis")));
+  struct lb_crowd now = {.jobs = {8, 8}, .running = 5, .playing = 5, .cores = 1};
+  assert_true(admits(now, cost("zk-x3")));
+  now.starting = 1, now.starting_ms = cost("redis");
+  assert_false(admits(now, cost("zk-x3")));
+  assert_true(admits(now, cost("redis")));
 }
 
 /* A start that has had its time waits for something else, unless the processors are busy and it may not have had it. */
@@ -85,48 +104,51 @@ STATES(a_start_that_takes_its_time_holds_up_nobody, assert_int_equal(lb_start_le
 
 /* However dear it is, and however few processors are known. */
 TEST(everything_gets_its_turn) {
-  assert_true(lb_admits(&(struct lb_crowd){.most = 1, .cores = 1}, 1000000));
-  assert_true(lb_admits(&(struct lb_crowd){.most = 1, .cores = -1}, 1000000));
+  assert_true(admits((struct lb_crowd){.jobs = {1, 1}, .cores = 1}, 1000000));
+  assert_true(admits((struct lb_crowd){.jobs = {0, 0}, .cores = -1}, 1000000));
 }
 
 /* Others whose servers serve one trial after the other do the few that are left sooner than an ensemble would be
  * there. */
 TEST(who_shares_servers_is_worth_its_start) {
-  struct lb_crowd now = {.running = 3, .most = 16, .cores = 2, .serving = 3, .waiting = 4};
-  assert_false(lb_admits(&now, cost("zk-x3")));
-  assert_true(lb_admits(&now, cost("redis")));
+  struct lb_crowd now = {.jobs = {16, 16}, .running = 3, .playing = 3, .cores = 2, .serving = 3, .waiting = 4};
+  assert_false(admits(now, cost("zk-x3")));
+  assert_true(admits(now, cost("redis")));
   now.waiting = 40;
-  assert_true(lb_admits(&now, cost("zk-x3")));
+  assert_true(admits(now, cost("zk-x3")));
 }
 
 /* Beyond those that always may run, the processors have to stand still, and each look at them lets few in: it does not
  * know those. */
+static struct lb_crowd beyond(int playing, double spare) {
+  return (struct lb_crowd){.jobs = {4, 12}, .cores = 2, .running = playing, .playing = playing, .spare = spare};
+}
+
 TEST(who_runs_beyond_that_needs_idle_processors) {
-  struct lb_pace pace = {.jobs = {4, 12}, .cores = 2, .spare.share = 0.6};
-  assert_true(lb_pace_allows(&pace, 4, true));
-  pace.since = 1;
-  assert_true(lb_pace_allows(&pace, 4, true));
-  pace.since = 2;
-  assert_false(lb_pace_allows(&pace, 4, true));
-  pace.since = 0, pace.spare.share = 0.4;
-  assert_false(lb_pace_allows(&pace, 4, true));
-  assert_true(lb_pace_allows(&pace, 3, true));
-  pace.spare.share = 1;
-  assert_true(lb_pace_allows(&pace, 4, true));
-  assert_false(lb_pace_allows(&pace, 12, true));
-  pace.spare.tight = true;
-  assert_false(lb_pace_allows(&pace, 4, true));
+  struct lb_crowd now = beyond(4, 0.6);
+  assert_true(admits(now, 0));
+  now.since = 1;
+  assert_true(admits(now, 0));
+  now.since = 2;
+  assert_false(admits(now, 0));
+  assert_false(admits(beyond(4, 0.4), 0));
+  assert_true(admits(beyond(3, 0.4), 0));
+  assert_true(admits(beyond(4, 1), 0));
+  assert_false(admits(beyond(12, 1), 0));
+  now = beyond(4, 1);
+  now.tight = true;
+  assert_false(admits(now, 0));
+  assert_int_equal(lb_admits(&now, &(struct lb_entry){.starts = true}), LB_ADMIT_LATER);
 }
 
 /* Nobody is stopped, but who has done a trial waits with its servers until the processors have some time for the next
  * one. */
 TEST(who_has_servers_waits_for_processors) {
-  struct lb_pace pace = {.jobs = {4, 12}, .cores = 2, .spare.share = 0.2};
-  assert_false(lb_pace_allows(&pace, 7, false));
-  pace.spare.share = 0.4;
-  assert_true(lb_pace_allows(&pace, 7, false));
-  pace.spare.share = 0;
-  assert_true(lb_pace_allows(&pace, 3, false));
+  static const struct lb_entry goes_on = {.start_ms = 1400};
+  struct lb_crowd busy = beyond(7, 0.2), idle = beyond(7, 0.4), few = beyond(3, 0);
+  assert_int_equal(lb_admits(&busy, &goes_on), LB_ADMIT_LATER);
+  assert_int_equal(lb_admits(&idle, &goes_on), LB_ADMIT_NOW);
+  assert_int_equal(lb_admits(&few, &goes_on), LB_ADMIT_NOW);
 }
 
 TEST(what_is_left_is_read_off_the_kernel) {
