@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "disk.h"
-#include "family_util.h"
+#include "power.h"
+#include "server.h"
 #include "network/sandbox.h"
 #include "preload/skew.h"
 

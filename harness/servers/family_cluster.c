@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "backends/redis/redis_link.h"
-#include "family_redis.h"
+#include "redis.h"
 #include "family.h"
 
 #define TIMEOUT "cluster-node-timeout"

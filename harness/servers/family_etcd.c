@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "backends/etcd/etcd.h"
-#include "family_util.h"
+#include "server.h"
 #include "family.h"
 
 /* A leader looks once per election timeout, and steps down if it heard of no majority since the look before. A fifth of

@@ -18,7 +18,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "family.h"
-#include "family_util.h"
+#include "server.h"
 
 #define NEED_MARIADBD "mariadbd or /usr/sbin/mariadbd"
 #define NEED_INSTALL "mariadb-install-db"

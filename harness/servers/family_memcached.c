@@ -11,7 +11,7 @@
 #include "backends/memcached/mc.h"
 #include "base/text.h"
 #include "family.h"
-#include "family_util.h"
+#include "server.h"
 
 #define NEED_MEMCACHED "memcached or /usr/bin/memcached"
 

@@ -20,7 +20,7 @@
 #include "backends/nats/nats.h"
 #include "base/files.h"
 #include "family.h"
-#include "family_util.h"
+#include "server.h"
 
 #define NEED_NATS "nats-server or /usr/sbin/nats-server"
 #define STREAMS "$JS.API.STREAM."

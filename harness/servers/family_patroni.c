@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "backends/etcd/etcd.h"
-#include "family_postgres.h"
+#include "postgres.h"
 
 #define NEED_PATRONI "patroni"
 #define NEED_TINI "tini"

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "backends/postgres/pg.h"
-#include "family_postgres.h"
+#include "postgres.h"
 
 #define NEED_PGBOUNCER "pgbouncer or /usr/sbin/pgbouncer"
 

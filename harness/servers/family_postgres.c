@@ -24,7 +24,7 @@
 #include "backends/postgres/pg.h"
 #include "base/files.h"
 #include "family.h"
-#include "family_postgres.h"
+#include "postgres.h"
 
 #define INITDB_MS 60000
 #define MS_OF(deadline, env) ((deadline) > lb_now(env) ? (long long)(((deadline)-lb_now(env)) / LB_NS_PER_MS) : 0)

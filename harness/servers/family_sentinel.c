@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "family_redis.h"
+#include "redis.h"
 #include "family.h"
 
 #define MASTER "lockbench"

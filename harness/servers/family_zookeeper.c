@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 #include "family.h"
-#include "family_util.h"
-#include "zookeeper_jvm.h"
+#include "server.h"
+#include "jvm.h"
 
 #define LOG_TAIL 32768
 #define JARS "/usr/share/java/"
@@ -362,7 +362,7 @@ static int launch_with(struct lb_cluster *cluster, size_t index, const char *cla
 
 static int launch(struct lb_cluster *cluster, size_t index) {
   char classes[560];
-  lb_zookeeper_archive_option(cluster, classes, sizeof classes);
+  lb_jvm_archive_option(cluster, classes, sizeof classes);
   return launch_with(cluster, index, classes);
 }
 
@@ -396,7 +396,7 @@ static int start_trainee(struct lb_cluster *trainer, const char *classes, lb_ns 
 
 static int start(struct lb_cluster *cluster, lb_ns deadline) {
   int r = 0;
-  lb_zookeeper_archive(cluster, deadline, start_trainee);
+  lb_jvm_archive(cluster, deadline, start_trainee);
   for (size_t i = 0; i < cluster->server_count && r == 0; i++) r = configure(cluster, i);
   if (r == 0) r = lb_cluster_launch_all(cluster);
   return r < 0 ? r : lb_cluster_await(cluster, deadline, ensemble_formed, "one server leads and all others follow");

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "family_util.h"
+#include "server.h"
 
 static const struct lb_topology topologies[] = {
     {.name = "none",

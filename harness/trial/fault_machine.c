@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "fault.h"
-#include "servers/disk.h"
+#include "servers/power.h"
 
 enum { FILL_MS = 20000, NEED_MS = 10000, END_MS = 5000, POLL_MS = 5 };
 enum { QUICK_MS = 1000, ASK_MS = 4000, FLOW_MS = 500, CLOCK_ERROR_MS = 500, RATE_LOOK_MS = 400, RATE_ASKS = 5 };
@@ -17,7 +17,7 @@ enum { QUICK_MS = 1000, ASK_MS = 4000, FLOW_MS = 500, CLOCK_ERROR_MS = 500, RATE
 /* ---- loss of power ----
  *
  * Servers are killed, and what they had not synced goes with them. The proof is read in their files: the last that each
- * had synced is there, and the first that it had not is not (servers/disk.h). How much is lost may be nothing: a
+ * had synced is there, and the first that it had not is not (servers/power.h). How much is lost may be nothing: a
  * premise can ask for that. */
 
 /* All are dead before anything is taken from the first: the power of a machine room goes at once. */

@@ -17,7 +17,7 @@
 #include "client/client.h"
 #include "fault.h"
 #include "network/proctree.h"
-#include "servers/disk.h"
+#include "servers/power.h"
 #include "timeline.h"
 
 enum { END_MS = 15000, HAND_OVER_MS = 15000, CANCEL_MS = 3000, OCCUPY_MS = 3000 };

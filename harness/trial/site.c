@@ -16,7 +16,7 @@
 #include "network/cut.h"
 #include "network/line.h"
 #include "network/net.h"
-#include "servers/disk.h"
+#include "servers/power.h"
 #include "network/sandbox.h"
 #include "workload.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "servers/disk.h"
+#include "servers/power.h"
 
 enum { ASK_MS = 5000, POLL_MS = 20, QUIET_MS = 150, LEAVES_POLL_MS = 50 };
 

@@ -73,7 +73,7 @@ breach 'headers include each other in a circle' \
 # A protocol sees backend.h, its own helpers in this folder and its client library; nothing of the harness.
 breach 'backends/ includes nothing of harness/ but the error' "$(grep -nE "#include \"(\.\./)?(harness|$(echo "$room_names" | tr '\n' '|' | sed 's/^|*//; s/|*$//'))/" backends/*.[ch] backends/*/*.[ch] | grep -v '"base/error.h"')"
 breach 'connection helpers are for the families of servers only' \
-  "$(grep -nE '#include "backends/[a-z]+/(redis(_[a-z]+)?|pg|etcd|zk|mc|nats|maria)\.h"' harness/*/*.[ch] | grep -vE '^harness/(servers/family|own/own)_')"
+  "$(grep -nE '#include "backends/[a-z]+/(redis(_[a-z]+)?|pg|etcd|zk|mc|nats|maria)\.h"' harness/*/*.[ch] | grep -vE '^harness/(servers/(family_|redis\.|postgres\.)|own/own_)')"
 
 # Nobody but backends/ names a protocol: names of several words in no string, those of one word (null, local ...) not as a string, as
 # a system or as the begin of an option.

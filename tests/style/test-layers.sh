@@ -51,7 +51,7 @@ breaches() {
   planted 'headers include each other in a circle' harness/check/counter.h '#include "check.h"' harness/check/check.h
   planted 'backends/ includes nothing of harness/' backends/control/null.c '#include "base/clock.h"'
   planted 'backends/ includes nothing of harness/' backends/control/null.c '#include "harness/base/clock.h"'
-  planted 'connection helpers are for the families' harness/servers/disk.c '#include "backends/postgres/pg.h"'
+  planted 'connection helpers are for the families' harness/servers/cluster.c '#include "backends/postgres/pg.h"'
   planted 'nobody but backends/ names a protocol' harness/plan/plan.c 'static const char *x = "redis-token needs";'
   planted 'nobody but backends/ names a protocol' harness/plan/plan.c 'static const char *x = "local";'
   planted 'nobody but backends/ names a protocol' harness/show/display.c 'static const char *x = "null@none";'

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "servers/zookeeper_jvm.h"
+#include "servers/jvm.h"
 
 enum { MS = 1000000, WORK_MS = 60 };
 

@@ -14,9 +14,9 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "scratch.h"
-#include "servers/family_util.h"
+#include "servers/server.h"
 #include "preload/disk_page.h"
-#include "servers/disk.h"
+#include "servers/power.h"
 
 static char scratch[200], writer[PATH_MAX + 20];
 static struct lb_cluster cluster;

@@ -2,7 +2,7 @@
  *
  * The disk of a server: counted, full, copied, and after a loss of power.
  */
-#include "disk.h"
+#include "power.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 #include "base/files.h"
 #include "preload/disk_page.h"
-#include "family_util.h"
+#include "server.h"
 #include "network/proc.h"
 #include "preload/skew.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * family_redis.h - one Redis server and how it is asked; shared by family_redis.c,
+ * redis.h - one Redis server and how it is asked; shared by family_redis.c,
  * family_sentinel.c and family_cluster.c, private to them.
  */
-#ifndef LB_FAMILY_REDIS_H
-#define LB_FAMILY_REDIS_H
+#ifndef LB_SERVERS_REDIS_H
+#define LB_SERVERS_REDIS_H
 
 #include <hiredis/hiredis.h>
 
-#include "family_util.h"
+#include "server.h"
 
 /* What a Redis needs, as an entry of lb_family.needs. The server and its dump checker are one
  * program that looks at its own name; some distributions install the checker alone. So it is

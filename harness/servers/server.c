@@ -3,7 +3,7 @@
  * What all families do alike: find a program, write a server's files and settings, start its process, wait until it
  * answers, count what it does. Below that, the family without servers.
  */
-#include "family_util.h"
+#include "server.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@
  * A key ends by the wall clock (7.0.15, measured: the monotonic clock an hour ahead or back moves no end of a key).
  * Timers run by the monotonic clock: one that is set back stops the removal of ended keys that no client asks for.
  */
-#include "family_redis.h"
+#include "redis.h"
 
 #include <errno.h>
 #include <signal.h>

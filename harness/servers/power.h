@@ -3,8 +3,8 @@
  * disk.h - the disk of a server: it counts writes, loses what was not synced with the power, can be full, and can be
  * copied. All but copies need a preload library that sees writes (preload/disk_shim.c), or a mount.
  */
-#ifndef LB_DISK_H
-#define LB_DISK_H
+#ifndef LB_POWER_H
+#define LB_POWER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,7 +11,7 @@
  * A JVM that knows no archives, or none of this kind, leaves no file. An empty one then says that
  * it was tried.
  */
-#include "zookeeper_jvm.h"
+#include "jvm.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ static void archive_path(const struct lb_cluster *cluster, char *buf, size_t siz
   snprintf(buf, size, "%s/zookeeper.jsa", cluster->cache_dir);
 }
 
-void lb_zookeeper_archive_option(const struct lb_cluster *cluster, char *buf, size_t size) {
+void lb_jvm_archive_option(const struct lb_cluster *cluster, char *buf, size_t size) {
   char path[500];
   struct stat st;
   if (cluster->cache_dir) archive_path(cluster, path, sizeof path);
@@ -51,7 +51,7 @@ static void end(struct lb_env *env, struct lb_proc *proc) {
 }
 
 /* Leaves the archive as classes.jsa in the folder, if the JVM makes one. */
-static void train(const struct lb_cluster *cluster, const char *folder, lb_ns deadline, lb_zookeeper_trainee *start) {
+static void train(const struct lb_cluster *cluster, const char *folder, lb_ns deadline, lb_jvm_trainee *start) {
   struct lb_topology alone = *cluster->topology;
   struct lb_cluster trainer;
   char option[560];
@@ -71,7 +71,7 @@ static void train(const struct lb_cluster *cluster, const char *folder, lb_ns de
 }
 
 /* It works in a folder of its own: a rename makes the archive whole or absent. */
-static void make(const struct lb_cluster *cluster, const char *path, lb_ns deadline, lb_zookeeper_trainee *start) {
+static void make(const struct lb_cluster *cluster, const char *path, lb_ns deadline, lb_jvm_trainee *start) {
   char folder[300], classes[320];
   snprintf(folder, sizeof folder, "%.200s/zookeeper-XXXXXX", cluster->cache_dir);
   if (!mkdtemp(folder)) return;
@@ -82,7 +82,7 @@ static void make(const struct lb_cluster *cluster, const char *path, lb_ns deadl
 }
 
 /* The lock is taken before looking: who had to wait for it usually finds the archive made. */
-void lb_zookeeper_archive(struct lb_cluster *cluster, lb_ns deadline, lb_zookeeper_trainee *start) {
+void lb_jvm_archive(struct lb_cluster *cluster, lb_ns deadline, lb_jvm_trainee *start) {
   char path[500];
   int lock = -1;
   lb_ns soon = lb_now(cluster->env) + START_MS * LB_NS_PER_MS;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * family_postgres.h - what PostgreSQL needs and how it is set, with a pooler before it, under Patroni, and
+ * postgres.h - what PostgreSQL needs and how it is set, with a pooler before it, under Patroni, and
  * without. Private to family_postgres.c, family_pooled.c and family_patroni.c.
  */
-#ifndef LB_FAMILY_POSTGRES_H
-#define LB_FAMILY_POSTGRES_H
+#ifndef LB_SERVERS_POSTGRES_H
+#define LB_SERVERS_POSTGRES_H
 
-#include "family_util.h"
+#include "server.h"
 
 #define LB_NEED_POSTGRES "postgres or /usr/lib/postgresql/*/bin/postgres"
 #define LB_NEED_INITDB "initdb or /usr/lib/postgresql/*/bin/initdb"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * family_util.h - what the families share: finding programs, writing configuration, starting,
+ * server.h - what the families share: finding programs, writing configuration, starting,
  * waiting by asking. Private to family*.c, topology.c, cluster.c
  * and disk.c.
  */
-#ifndef LB_FAMILY_UTIL_H
-#define LB_FAMILY_UTIL_H
+#ifndef LB_SERVER_H
+#define LB_SERVER_H
 
 #include "cluster.h"
 #include "preload/skew.h"
