@@ -181,8 +181,7 @@ static _Noreturn void run_child(const struct launch *l, int report) {
 }
 
 static int cannot_start(struct lb_error *err, int error, const char *program, const char *what) {
-  lb_refuse(err, "cannot start %s: %s: %s", program, what, strerror(error));
-  return -error;
+  return lb_error(err, -error, "cannot start %s: %s: %s", program, what, strerror(error));
 }
 
 /* Waits until the child has become the program: 0, or the -errno it failed with. */

@@ -95,11 +95,10 @@ static int well(struct lb_cluster *cluster, lb_ns deadline) {
 
 int lb_cluster_await_health(struct lb_cluster *cluster, lb_ns deadline) {
   if (!family_of(cluster)->healthy)
-    return lb_cluster_fail(cluster, -EOPNOTSUPP, "topology %s cannot be asked whether it is well",
-                           cluster->topology->name);
+    return lb_error(&cluster->err, -EOPNOTSUPP, "topology %s cannot be asked whether it is well",
+                    cluster->topology->name);
   for (size_t i = 0; i < cluster->server_count; i++)
-    if (cluster->server[i].proc.pid <= 0)
-      return lb_cluster_fail(cluster, -ESRCH, "%s is dead", cluster->server[i].name);
+    if (cluster->server[i].proc.pid <= 0) return lb_error(&cluster->err, -ESRCH, "%s is dead", cluster->server[i].name);
   return lb_cluster_await(cluster, deadline, well, "all servers are well");
 }
 
@@ -240,7 +239,7 @@ static int await_answer(struct lb_cluster *cluster, size_t index, bool alone, lb
   while (!is_there(cluster, index, alone, deadline)) {
     if (lb_server_check_alive(cluster, server) < 0) return -EIO;
     if (lb_now(env) >= deadline)
-      return lb_cluster_fail(cluster, -ETIMEDOUT, "%s does not answer after its restart: %s", server->name, env->err);
+      return lb_error(&cluster->err, -ETIMEDOUT, "%s does not answer after its restart: %s", server->name, env->err);
     lb_cluster_doze(cluster);
   }
   return 0;
@@ -293,8 +292,7 @@ static bool taken_over(struct lb_cluster *cluster, int old, lb_ns deadline) {
 int lb_cluster_failover(struct lb_cluster *cluster, int old, lb_ns deadline) {
   struct lb_env *env = cluster->env;
   if (!family_of(cluster)->primary)
-    return lb_cluster_fail(cluster, -ENOTSUP, "topology %s has no server that could take over",
-                           cluster->topology->name);
+    return lb_error(&cluster->err, -ENOTSUP, "topology %s has no server that could take over", cluster->topology->name);
   if (taken_over(cluster, old, deadline)) return 0;
   if (family_of(cluster)->promote && cluster->data_count > 1) {
     int r;
@@ -350,7 +348,7 @@ int lb_stand_up(struct lb_stand *stand, const struct lb_topology *t, struct lb_e
   stand->cluster.cache_dir = stand->cache;
   for (size_t i = 0; i < servers; i++) place_server(stand, i);
   if ((r = lb_cluster_start(&stand->cluster, lb_clock_ns() + START_S * LB_NS_PER_S)) != 0) {
-    lb_refuse(err, "%s did not start: %s", t->name, stand->cluster.err);
+    lb_refuse(err, "%s did not start: %s", t->name, stand->cluster.err.text);
     return r < 0 ? r : -ETIMEDOUT;
   }
   lb_cluster_target(&stand->cluster, &stand->target);

@@ -54,7 +54,7 @@ struct lb_cluster {
   const char *key;       /* the lock that `primary` is about, where the servers share the keys out; NULL = whichever */
   const char *cache_dir; /* a folder that outlives the trial within one run, for templates (initdb once); may be NULL */
   struct lb_slow *slow;  /* is told of a server that does not answer for LB_SLOW_S; may be NULL */
-  char err[512];         /* one line after a negative return */
+  struct lb_error err;   /* after a negative return */
   struct lb_endpoint endpoint[LB_SERVERS_MAX]; /* filled by lb_cluster_target */
 };
 

@@ -296,8 +296,8 @@ static int reach(struct lb_cluster *cluster, const struct stage *stage, lb_ns de
     if (r < 0) return r;
     if (stage->is_so(cluster, i, deadline) == 0) i++;
     else if (lb_now(cluster->env) >= deadline)
-      return lb_cluster_fail(cluster, -ETIMEDOUT, "%s: not in time: %s; last seen: %s", cluster->topology->name,
-                             stage->what, cluster->env->err);
+      return lb_error(&cluster->err, -ETIMEDOUT, "%s: not in time: %s; last seen: %s", cluster->topology->name,
+                      stage->what, cluster->env->err);
     else lb_sleep_until(cluster->env, lb_now(cluster->env) + POLL_MS * LB_NS_PER_MS);
   }
   return 0;

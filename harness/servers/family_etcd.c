@@ -71,7 +71,7 @@ static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
   char *program = lb_need_path("etcd"), clients[URL_MAX], peers[URL_MAX], members[LB_SERVERS_MAX * MEMBER_MAX],
        texts[OPTIONS_MAX][LB_SETTING_TEXT_MAX];
-  if (!program) return lb_cluster_fail(cluster, -ENOENT, "%s: etcd is not installed", server->name);
+  if (!program) return lb_error(&cluster->err, -ENOENT, "%s: etcd is not installed", server->name);
   url(clients, server, server->port);
   url(peers, server, server->extra_port[0]);
   list_members(cluster, members, sizeof members);

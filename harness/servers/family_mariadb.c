@@ -131,9 +131,8 @@ static const char users[] = /* a statement a line */
 /* Its script splits some of its arguments at blanks, and the server a tmpdir at colons; that one is relative to the data
  * folder. */
 static int run_install(struct lb_cluster *cluster, const char *dir) {
-  struct lb_error err;
   char data[600], log[600], extra[600], *install = lb_need_path(NEED_INSTALL);
-  if (!install) return lb_cluster_fail(cluster, -ENOENT, "mariadb-install-db is not installed");
+  if (!install) return lb_error(&cluster->err, -ENOENT, "mariadb-install-db is not installed");
   snprintf(data, sizeof data, "--datadir=%s/data", dir);
   snprintf(log, sizeof log, "%s/install.log", dir);
   snprintf(extra, sizeof extra, "%s/users.sql", dir);
@@ -148,23 +147,22 @@ static int run_install(struct lb_cluster *cluster, const char *dir) {
                             .dir = dir,
                             .log = log,
                             .unprivileged = true},
-                        INSTALL_MS, &err)
-                  : -EIO;
+                        INSTALL_MS, &cluster->err)
+                  : lb_error(&cluster->err, -EIO, "cannot write its input");
   free(install);
-  if (r < 0)
-    return lb_cluster_fail(cluster, r, "mariadb-install-db: %s", written ? err.text : "cannot write its input");
-  return r > 0 ? lb_cluster_fail(cluster, -EIO, "mariadb-install-db failed with status %d, see %s", r, log) : 0;
+  if (r < 0) return lb_error_prefix(&cluster->err, "mariadb-install-db: ");
+  return r > 0 ? lb_error(&cluster->err, -EIO, "mariadb-install-db failed with status %d, see %s", r, log) : 0;
 }
 
 /* In a folder of its own: a rename is only atomic within one file system. */
 static int make_template(struct lb_cluster *cluster, const char *base, const char *path) {
   char building[400], data[420];
   snprintf(building, sizeof building, "%s/maria-building-XXXXXX", base);
-  if (!mkdtemp(building)) return lb_cluster_fail(cluster, -errno, "cannot make a folder in %s: %m", base);
+  if (!mkdtemp(building)) return lb_error(&cluster->err, -errno, "cannot make a folder in %s: %m", base);
   snprintf(data, sizeof data, "%s/data", building);
   int r = run_install(cluster, building);
   if (r == 0) lb_dig_holes(data);
-  if (r == 0 && rename(data, path) < 0) r = lb_cluster_fail(cluster, -errno, "cannot name the template %s: %m", path);
+  if (r == 0 && rename(data, path) < 0) r = lb_error(&cluster->err, -errno, "cannot name the template %s: %m", path);
   lb_remove_tree(building);
   return r;
 }
@@ -174,10 +172,10 @@ static int find_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, 
   const char *base = lb_cluster_cache(cluster);
   char number[60], *space;
   int fd = -1, r = version(number, sizeof number);
-  if (r < 0) return lb_cluster_fail(cluster, r, "cannot run mariadbd: %s", strerror(-r));
+  if (r < 0) return lb_error(&cluster->err, r, "cannot run mariadbd: %s", strerror(-r));
   while ((space = strchr(number, ' '))) *space = '-';
   if ((size_t)snprintf(ret, size, "%s/%s", base, number) >= size)
-    return lb_cluster_fail(cluster, -ENAMETOOLONG, "the path of the template folder is too long: %s", base);
+    return lb_error(&cluster->err, -ENAMETOOLONG, "the path of the template folder is too long: %s", base);
   r = lb_cluster_lock_cache(cluster, deadline, &fd);
   if (r == 0 && access(ret, F_OK) < 0) r = make_template(cluster, base, ret);
   if (fd >= 0) close(fd); /* and with it the lock */
@@ -215,7 +213,7 @@ static int configure(struct lb_cluster *cluster, size_t index) {
 static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
   char *mariadbd = lb_need_path(NEED_MARIADBD), defaults[300], data[300];
-  if (!mariadbd) return lb_cluster_fail(cluster, -ENOENT, "%s: mariadbd is not installed", server->name);
+  if (!mariadbd) return lb_error(&cluster->err, -ENOENT, "%s: mariadbd is not installed", server->name);
   snprintf(defaults, sizeof defaults, "--defaults-file=%s/my.cnf", server->dir);
   snprintf(data, sizeof data, "--datadir=%s/data", server->dir);
   int r = lb_server_start(cluster, server, (const char *const[]){mariadbd, defaults, data, NULL}, NULL, true);
@@ -233,7 +231,7 @@ static int follow(struct lb_cluster *cluster, size_t index, size_t leader, lb_ns
       cluster->server[leader].host->address, (unsigned)cluster->server[leader].port);
   int r = ask_until(cluster, index, deadline, sql, &answer);
   if (r == 0) r = ask_until(cluster, index, deadline, "START SLAVE", &answer);
-  return r < 0 ? lb_cluster_fail(cluster, r, "%s: replication: %s", cluster->server[index].name, cluster->env->err) : 0;
+  return r < 0 ? lb_error(&cluster->err, r, "%s: replication: %s", cluster->server[index].name, cluster->env->err) : 0;
 }
 
 static int not_yet(struct lb_cluster *cluster, size_t index, const char *what) {
@@ -329,7 +327,7 @@ static int promote_one(struct lb_cluster *cluster, size_t index, unsigned promot
   if (r == 0) r = ask_until(cluster, index, deadline, "RESET SLAVE ALL", &answer);
   snprintf(sql, sizeof sql, "SET GLOBAL gtid_domain_id = %u, GLOBAL read_only = OFF", promotion);
   if (r == 0) r = ask_until(cluster, index, deadline, sql, &answer);
-  if (r < 0) return lb_cluster_fail(cluster, r, "%s: promotion: %s", cluster->server[index].name, cluster->env->err);
+  if (r < 0) return lb_error(&cluster->err, r, "%s: promotion: %s", cluster->server[index].name, cluster->env->err);
   return lb_server_write(cluster, &cluster->server[index], true, "my.cnf", "gtid_domain_id = %u\nread_only = OFF\n",
                          promotion);
 }
@@ -340,13 +338,13 @@ static int promote(struct lb_cluster *cluster, int old, lb_ns deadline) {
     if ((int)i == old || ask_role(cluster, i, deadline, &promotion) != 0) continue;
     return promote_one(cluster, i, promotion + 1, deadline);
   }
-  return lb_cluster_fail(cluster, -ENOENT, "no replica answers that could be promoted");
+  return lb_error(&cluster->err, -ENOENT, "no replica answers that could be promoted");
 }
 
 /* The old primary is not told: it goes on, and so do its clients. */
 static int promote_other(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   int r = promote(cluster, (int)index, deadline);
-  return r < 0 ? lb_fail(cluster->env, r, "%s", cluster->err) : 0;
+  return r < 0 ? lb_fail(cluster->env, r, "%s", cluster->err.text) : 0;
 }
 
 /* The connections that the client has now; one that it makes anew meanwhile is another one. */

@@ -25,7 +25,7 @@ enum { OPTIONS_MAX = sizeof settings / sizeof *settings };
 static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
   char *program = lb_need_path(NEED_MEMCACHED), port[16], texts[OPTIONS_MAX][LB_SETTING_TEXT_MAX];
-  if (!program) return lb_cluster_fail(cluster, -ENOENT, "%s: memcached is not installed", server->name);
+  if (!program) return lb_error(&cluster->err, -ENOENT, "%s: memcached is not installed", server->name);
   snprintf(port, sizeof port, "%u", (unsigned)server->port);
   const char *const fixed[] = {"-l", server->host->address, "-p", port, "-U", "0", NULL};
   const char *argv[1 + OPTIONS_MAX + sizeof fixed / sizeof *fixed] = {program};

@@ -45,7 +45,7 @@ static int write_routes(struct lb_cluster *cluster, const struct lb_server *serv
 static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
   char *program = lb_need_path(NEED_NATS);
-  if (!program) return lb_cluster_fail(cluster, -ENOENT, "%s: nats-server is not installed", server->name);
+  if (!program) return lb_error(&cluster->err, -ENOENT, "%s: nats-server is not installed", server->name);
   int r = lb_server_write(cluster, server, false, "nats.conf",
                           "listen: \"%s:%u\"\nserver_name: \"%s\"\njetstream { store_dir: \"" DATA "\" }\n"
                           "accounts { $SYS { users: [ { user: " OPERATOR ", password: " OPERATOR " } ] } }\n",

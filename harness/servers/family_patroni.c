@@ -66,7 +66,7 @@ static int configure(struct lb_cluster *cluster, size_t index) {
   const char *host = server->host->address;
   if (!postgres || !realpath(postgres, bin)) {
     free(postgres);
-    return lb_cluster_fail(cluster, -ENOENT, "%s: postgres is not installed", server->name);
+    return lb_error(&cluster->err, -ENOENT, "%s: postgres is not installed", server->name);
   }
   free(postgres);
   int r = lb_setting_write(cluster, server, settings, "data/postgresql.conf");
@@ -93,7 +93,7 @@ static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
   if (!server->data) return lb_family_etcd.launch(cluster, index);
   char *tini = lb_need_path(NEED_TINI), *patroni = lb_need_path(NEED_PATRONI), config[300];
-  int r = tini && patroni ? 0 : lb_cluster_fail(cluster, -ENOENT, "%s: patroni or tini is not installed", server->name);
+  int r = tini && patroni ? 0 : lb_error(&cluster->err, -ENOENT, "%s: patroni or tini is not installed", server->name);
   snprintf(config, sizeof config, "%s/patroni.yml", server->dir);
   if (r == 0)
     r = lb_server_start(cluster, server, (const char *const[]){tini, "-s", "--", patroni, config, NULL}, NULL, true);

@@ -38,7 +38,7 @@ static int configure(struct lb_cluster *cluster, size_t index) {
 static int launch_pooler(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
   char *pgbouncer = lb_need_path(NEED_PGBOUNCER), config[300];
-  if (!pgbouncer) return lb_cluster_fail(cluster, -ENOENT, "%s: pgbouncer is not installed", server->name);
+  if (!pgbouncer) return lb_error(&cluster->err, -ENOENT, "%s: pgbouncer is not installed", server->name);
   snprintf(config, sizeof config, "%s/pgbouncer.ini", server->dir);
   int r = lb_server_start(cluster, server, (const char *const[]){pgbouncer, "-q", config, NULL}, NULL, true);
   free(pgbouncer);

@@ -142,10 +142,9 @@ static char *initdb_beside(const char *postgres) {
 }
 
 static int run_initdb(struct lb_cluster *cluster, const char *postgres, const char *dir) {
-  struct lb_error err;
   char data[600], log[600];
   char *initdb = initdb_beside(postgres);
-  if (!initdb) return lb_cluster_fail(cluster, -ENOENT, "initdb is not installed");
+  if (!initdb) return lb_error(&cluster->err, -ENOENT, "initdb is not installed");
   snprintf(data, sizeof data, "%s/data", dir);
   snprintf(log, sizeof log, "%s/initdb.log", dir);
   int r = lb_proc_run(&(struct lb_proc_plan){.argv = (const char *const[]){initdb, "-D", data, "-U", "lockbench", "-A",
@@ -154,10 +153,10 @@ static int run_initdb(struct lb_cluster *cluster, const char *postgres, const ch
                                              .dir = dir,
                                              .log = log,
                                              .unprivileged = true},
-                      INITDB_MS, &err);
+                      INITDB_MS, &cluster->err);
   free(initdb);
-  if (r < 0) return lb_cluster_fail(cluster, r, "initdb: %s", err.text);
-  return r > 0 ? lb_cluster_fail(cluster, -EIO, "initdb failed with status %d", r) : 0;
+  if (r < 0) return lb_error_prefix(&cluster->err, "initdb: ");
+  return r > 0 ? lb_error(&cluster->err, -EIO, "initdb failed with status %d", r) : 0;
 }
 
 /* initdb works in a folder of its own below `base`: a rename is only atomic within one file
@@ -165,11 +164,11 @@ static int run_initdb(struct lb_cluster *cluster, const char *postgres, const ch
 static int make_template(struct lb_cluster *cluster, const char *postgres, const char *base, const char *path) {
   char building[400], data[420];
   snprintf(building, sizeof building, "%s/pg-building-XXXXXX", base);
-  if (!mkdtemp(building)) return lb_cluster_fail(cluster, -errno, "cannot make a folder in %s: %m", base);
+  if (!mkdtemp(building)) return lb_error(&cluster->err, -errno, "cannot make a folder in %s: %m", base);
   snprintf(data, sizeof data, "%s/data", building);
   int r = run_initdb(cluster, postgres, building);
   if (r == 0) lb_dig_holes(data);
-  if (r == 0 && rename(data, path) < 0) r = lb_cluster_fail(cluster, -errno, "cannot name the template %s: %m", path);
+  if (r == 0 && rename(data, path) < 0) r = lb_error(&cluster->err, -errno, "cannot name the template %s: %m", path);
   lb_remove_tree(building);
   return r;
 }
@@ -182,11 +181,11 @@ int lb_pg_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, size_t
   char *postgres = lb_need_path(LB_NEED_POSTGRES), number[24];
   int fd = -1, r = postgres ? postgres_version(postgres, number, sizeof number) : -ENOENT;
   if (r < 0) {
-    r = lb_cluster_fail(cluster, r, "cannot run postgres: %s", strerror(-r));
+    r = lb_error(&cluster->err, r, "cannot run postgres: %s", strerror(-r));
     goto out;
   }
   if ((size_t)snprintf(ret, size, "%s/pg-template-%s", base, number) >= size) {
-    r = lb_cluster_fail(cluster, -ENAMETOOLONG, "the path of the template folder is too long: %s", base);
+    r = lb_error(&cluster->err, -ENAMETOOLONG, "the path of the template folder is too long: %s", base);
     goto out;
   }
   r = lb_cluster_lock_cache(cluster, deadline, &fd);
@@ -229,7 +228,7 @@ static int configure(struct lb_cluster *cluster, size_t index) {
 static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
   char *postgres = lb_need_path(LB_NEED_POSTGRES), data[300];
-  if (!postgres) return lb_cluster_fail(cluster, -ENOENT, "%s: postgres is not installed", server->name);
+  if (!postgres) return lb_error(&cluster->err, -ENOENT, "%s: postgres is not installed", server->name);
   snprintf(data, sizeof data, "%s/data", server->dir);
   int r = lb_server_start(cluster, server, (const char *const[]){postgres, "-D", data, NULL}, NULL, true);
   free(postgres);
@@ -311,17 +310,17 @@ static int promote(struct lb_cluster *cluster, int old, lb_ns deadline) {
     if ((int)i == old || ask_role(cluster, i, deadline, &timeline) != 0) continue;
     snprintf(wait_s, sizeof wait_s, "%lld", MS_OF(deadline, cluster->env) / 1000 + 1);
     int r = ask_until(cluster, i, deadline, &(struct question){"SELECT pg_promote(true, $1::int)", wait_s, done, 1});
-    if (r < 0) return lb_cluster_fail(cluster, r, "%s: promotion: %s", cluster->server[i].name, cluster->env->err);
-    if (done[0][0] != 't') return lb_cluster_fail(cluster, -EIO, "%s refused to be promoted", cluster->server[i].name);
+    if (r < 0) return lb_error(&cluster->err, r, "%s: promotion: %s", cluster->server[i].name, cluster->env->err);
+    if (done[0][0] != 't') return lb_error(&cluster->err, -EIO, "%s refused to be promoted", cluster->server[i].name);
     return 0;
   }
-  return lb_cluster_fail(cluster, -ENOENT, "no standby answers that could be promoted");
+  return lb_error(&cluster->err, -ENOENT, "no standby answers that could be promoted");
 }
 
 /* The old primary is not told: it goes on, and so do its clients. */
 static int promote_other(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   int r = promote(cluster, (int)index, deadline);
-  return r < 0 ? lb_fail(cluster->env, r, "%s", cluster->err) : 0;
+  return r < 0 ? lb_fail(cluster->env, r, "%s", cluster->err.text) : 0;
 }
 
 /* Ends a client's wait for the standby. Its statement is already done and committed here. */

@@ -334,7 +334,7 @@ static void class_path(char *buf, size_t size) {
 static int launch_with(struct lb_cluster *cluster, size_t index, const char *classes) {
   struct lb_server *server = &cluster->server[index];
   char *java = lb_need_path(NEED_JAVA), path[1000], config[300], tmp[300], texts[OPTIONS_MAX][LB_SETTING_TEXT_MAX];
-  if (!java) return lb_cluster_fail(cluster, -ENOENT, "%s: java is not installed", server->name);
+  if (!java) return lb_error(&cluster->err, -ENOENT, "%s: java is not installed", server->name);
   class_path(path, sizeof path);
   snprintf(config, sizeof config, "%s/zoo.cfg", server->dir);
   snprintf(tmp, sizeof tmp, "-Djava.io.tmpdir=%s", server->dir);

@@ -83,7 +83,7 @@ struct look { /* at the files of a server, and its journal */
 };
 
 static int fail(struct look *l, int r, const char *what) {
-  return lb_cluster_fail(l->cluster, r, "%s: %s", l->server->name, what);
+  return lb_error(&l->cluster->err, r, "%s: %s", l->server->name, what);
 }
 
 /* .... the journal */
@@ -92,7 +92,7 @@ static int begin_anew(struct lb_cluster *cluster, const struct lb_server *server
   int fd = open(server->journal, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
   bool made =
       fd >= 0 && fchmod(fd, 0666) == 0 && ftruncate(fd, LB_JOURNAL_BYTES) == 0; /* servers run as other users, too */
-  int r = made ? 0 : lb_cluster_fail(cluster, -errno, "%s: cannot make %s: %m", server->name, server->journal);
+  int r = made ? 0 : lb_error(&cluster->err, -errno, "%s: cannot make %s: %m", server->name, server->journal);
   if (fd >= 0) close(fd);
   return r;
 }
@@ -319,7 +319,7 @@ int lb_power_is_synced(struct lb_cluster *cluster, size_t index) {
 #define FILLER "lockbench.filler"
 
 static int cannot(struct lb_cluster *cluster, const struct lb_server *server, int error, const char *what) {
-  return lb_cluster_fail(cluster, -error, "%s: %s: %s", server->name, what, strerror(error));
+  return lb_error(&cluster->err, -error, "%s: %s: %s", server->name, what, strerror(error));
 }
 
 static void name_filler(const struct lb_server *server, char path[400]) {
@@ -398,10 +398,10 @@ static void name_copy(const struct lb_server *server, char path[PATH_BYTES]) {
 
 static int run_tool(struct lb_cluster *cluster, const struct lb_server *server, const char *const argv[],
                     const char *what) {
-  struct lb_error err;
-  int r = lb_proc_run(&(struct lb_proc_plan){.argv = argv, .dir = server->dir, .log = server->log}, COPY_MS, &err);
-  if (r < 0) return lb_cluster_fail(cluster, r, "%s: %s", server->name, err.text);
-  return r > 0 ? lb_cluster_fail(cluster, -EIO, "%s: %s", server->name, what) : 0;
+  int r =
+      lb_proc_run(&(struct lb_proc_plan){.argv = argv, .dir = server->dir, .log = server->log}, COPY_MS, &cluster->err);
+  if (r < 0) return lb_error_prefix(&cluster->err, "%s: ", server->name);
+  return r > 0 ? lb_error(&cluster->err, -EIO, "%s: %s", server->name, what) : 0;
 }
 
 static int copy_one(struct lb_cluster *cluster, const struct lb_server *server, const char *from, const char *to,
@@ -435,9 +435,9 @@ int lb_copy_take(struct lb_cluster *cluster, size_t index) {
   name_copy(server, copy);
   lb_remove_tree(copy);
   int r = lb_make_dirs(copy);
-  if (r < 0) return lb_cluster_fail(cluster, r, "%s: no folder for a copy: %s", server->name, strerror(-r));
+  if (r < 0) return lb_error(&cluster->err, r, "%s: no folder for a copy: %s", server->name, strerror(-r));
   r = copy_all(cluster, server, server->dir, copy);
-  return r == 0 ? lb_cluster_fail(cluster, -ENOENT, "%s has no files to be copied", server->name) : r < 0 ? r : 0;
+  return r == 0 ? lb_error(&cluster->err, -ENOENT, "%s has no files to be copied", server->name) : r < 0 ? r : 0;
 }
 
 static void remove_file(const struct lb_server *server, const char *name) {
@@ -450,7 +450,7 @@ int lb_copy_put_back(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index];
   char copy[PATH_BYTES];
   name_copy(server, copy);
-  if (access(copy, F_OK) < 0) return lb_cluster_fail(cluster, -ENOENT, "%s was never backed up", server->name);
+  if (access(copy, F_OK) < 0) return lb_error(&cluster->err, -ENOENT, "%s was never backed up", server->name);
   for (const char *const *name = files_of(cluster); *name; name++) remove_file(server, *name);
   int r = copy_all(cluster, server, copy, server->dir);
   return r < 0 ? r : 0;
@@ -473,9 +473,9 @@ static size_t count_files(const struct lb_cluster *cluster, const struct lb_serv
 int lb_files_wipe(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
   if (count_files(cluster, server) == 0)
-    return lb_cluster_fail(cluster, -ENOENT, "%s has no files to be removed", server->name);
+    return lb_error(&cluster->err, -ENOENT, "%s has no files to be removed", server->name);
   for (const char *const *name = files_of(cluster); *name; name++) remove_file(server, *name);
-  if (count_files(cluster, server) > 0) return lb_cluster_fail(cluster, -EIO, "%s still has files", server->name);
+  if (count_files(cluster, server) > 0) return lb_error(&cluster->err, -EIO, "%s still has files", server->name);
   server->wiped = true;
   return 0;
 }

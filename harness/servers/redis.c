@@ -49,7 +49,7 @@ int lb_redis_configure_data(struct lb_cluster *cluster, const struct lb_server *
 
 int lb_redis_launch(struct lb_cluster *cluster, struct lb_server *server, const char *argv0) {
   char *program = lb_need_path(LB_NEED_REDIS), config[300];
-  if (!program) return lb_cluster_fail(cluster, -ENOENT, "%s: not installed: " LB_NEED_REDIS, server->name);
+  if (!program) return lb_error(&cluster->err, -ENOENT, "%s: not installed: " LB_NEED_REDIS, server->name);
   snprintf(config, sizeof config, "%s/redis.conf", server->dir);
   int r = lb_server_start(cluster, server, (const char *const[]){program, config, NULL}, argv0, false);
   free(program);

@@ -80,26 +80,18 @@ int lb_program_output(const char *const argv[], const char *argv0, char *buf, si
 
 /* ---- configuration and start ----------------------------------------------------------------- */
 
-int lb_cluster_fail(struct lb_cluster *cluster, int negative_errno, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  vsnprintf(cluster->err, sizeof cluster->err, format, args);
-  va_end(args);
-  return negative_errno;
-}
-
 int lb_server_write(struct lb_cluster *cluster, const struct lb_server *server, bool append, const char *name,
                     const char *format, ...) {
   char path[512];
   snprintf(path, sizeof path, "%s/%s", server->dir, name);
   FILE *out = fopen(path, append ? "ae" : "we");
-  if (!out) return lb_cluster_fail(cluster, -errno, "%s: cannot write %s: %m", server->name, path);
+  if (!out) return lb_error(&cluster->err, -errno, "%s: cannot write %s: %m", server->name, path);
   va_list args;
   va_start(args, format);
   int written = vfprintf(out, format, args);
   va_end(args);
   if (fclose(out) != 0 || written < 0)
-    return lb_cluster_fail(cluster, -EIO, "%s: cannot write %s: %m", server->name, path);
+    return lb_error(&cluster->err, -EIO, "%s: cannot write %s: %m", server->name, path);
   return 0;
 }
 
@@ -113,7 +105,7 @@ const char *lb_cluster_cache(const struct lb_cluster *cluster) {
 int lb_cluster_lock_cache(struct lb_cluster *cluster, lb_ns deadline, int *ret_fd) {
   const char *base = lb_cluster_cache(cluster);
   int r = lb_make_dirs(base);
-  if (r < 0) return lb_cluster_fail(cluster, r, "cannot make %s: %s", base, strerror(-r));
+  if (r < 0) return lb_error(&cluster->err, r, "cannot make %s: %s", base, strerror(-r));
   int fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   r = fd < 0 ? -errno : 0;
   while (r == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
@@ -123,7 +115,7 @@ int lb_cluster_lock_cache(struct lb_cluster *cluster, lb_ns deadline, int *ret_f
   }
   if (r == 0) return *ret_fd = fd, 0;
   if (fd >= 0) close(fd);
-  return lb_cluster_fail(cluster, r, "cannot lock %s: %s", base, strerror(-r));
+  return lb_error(&cluster->err, r, "cannot lock %s: %s", base, strerror(-r));
 }
 
 /* ---- preload libraries ------------------------------------------------------------------------ */
@@ -141,7 +133,7 @@ int lb_server_copy_template(struct lb_cluster *cluster, const struct lb_server *
   char to[300];
   snprintf(to, sizeof to, "%s/data", server->dir);
   int r = lb_copy_tree(template, to, !cluster->durable && !server->own_disk);
-  return r < 0 ? lb_cluster_fail(cluster, r, "%s: cannot copy %s: %s", server->name, template, strerror(-r)) : 0;
+  return r < 0 ? lb_error(&cluster->err, r, "%s: cannot copy %s: %s", server->name, template, strerror(-r)) : 0;
 }
 
 /* The dynamic linker takes blanks and colons in LD_PRELOAD for separators, so the path is short and relative to the
@@ -154,13 +146,13 @@ int lb_server_bring(struct lb_cluster *cluster, const struct lb_server *server, 
   const char *shim = lb_shim_path(which);
   char path[300];
   if (!shim)
-    return lb_cluster_fail(cluster, -ENOENT, "%s: %s is neither beside the program nor named by %s", cannot[which],
-                           name[which], variable[which]);
+    return lb_error(&cluster->err, -ENOENT, "%s: %s is neither beside the program nor named by %s", cannot[which],
+                    name[which], variable[which]);
   snprintf(path, sizeof path, "%s/%s", server->dir, name[which]);
-  if (unlink(path) < 0 && errno != ENOENT) return lb_cluster_fail(cluster, -errno, "%s: %s: %m", server->name, path);
+  if (unlink(path) < 0 && errno != ENOENT) return lb_error(&cluster->err, -errno, "%s: %s: %m", server->name, path);
   bool drops = geteuid() == 0 && !lb_proc_sandboxed;
   int r = drops ? copy_file(shim, path) : symlink(shim, path) < 0 ? -errno : 0;
-  return r < 0 ? lb_cluster_fail(cluster, r, "%s: cannot make %s: %s", server->name, path, strerror(-r)) : 0;
+  return r < 0 ? lb_error(&cluster->err, r, "%s: cannot make %s: %s", server->name, path, strerror(-r)) : 0;
 }
 
 static void name_clock_page(const struct lb_server *server, char *buf, size_t size) {
@@ -175,8 +167,7 @@ int lb_cluster_skew(struct lb_cluster *cluster, size_t index) {
   name_clock_page(server, path, sizeof path);
   lb_skew_unmap(server->skew);
   server->skew = lb_skew_create(path);
-  return server->skew ? 0
-                      : lb_cluster_fail(cluster, -errno, "%s: cannot make its clocks in %s: %m", server->name, path);
+  return server->skew ? 0 : lb_error(&cluster->err, -errno, "%s: cannot make its clocks in %s: %m", server->name, path);
 }
 
 static bool is_seen_writing(const struct lb_server *server) { return server->journal[0] || server->counted; }
@@ -191,12 +182,11 @@ static const char *preload(const struct lb_server *server, char *buf, size_t siz
 
 int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const char *const argv[], const char *argv0,
                     bool unprivileged) {
-  struct lb_error err;
   char library[4096], path[300], page[350], counts[350], journal[350];
   const char *env[ENV_MAX + 5];
   size_t count = 0;
   for (; server->env && server->env[count]; count++) {
-    if (count == ENV_MAX) return lb_cluster_fail(cluster, -E2BIG, "%s: too many variables", server->name);
+    if (count == ENV_MAX) return lb_error(&cluster->err, -E2BIG, "%s: too many variables", server->name);
     env[count] = server->env[count];
   }
   name_clock_page(server, path, sizeof path);
@@ -217,8 +207,8 @@ int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const 
                                                .unprivileged = unprivileged,
                                                .stall = server->stall,
                                                .env_extra = env},
-                        &err);
-  return r < 0 ? lb_cluster_fail(cluster, r, "%s: %s", server->name, err.text) : 0;
+                        &cluster->err);
+  return r < 0 ? lb_error_prefix(&cluster->err, "%s: ", server->name) : 0;
 }
 
 int lb_cluster_launch_all(struct lb_cluster *cluster) {
@@ -254,8 +244,8 @@ int lb_server_check_alive(struct lb_cluster *cluster, struct lb_server *server) 
   char words[300];
   if (lb_proc_alive(&server->proc)) return 0;
   last_words(server->log, cluster->topology->family->cause, words, sizeof words);
-  return lb_cluster_fail(cluster, -EIO, "%s ended while it was starting: %s", server->name,
-                         words[0] ? words : "it said nothing");
+  return lb_error(&cluster->err, -EIO, "%s ended while it was starting: %s", server->name,
+                  words[0] ? words : "it said nothing");
 }
 
 /* A server that has ended will never be ready: waiting for the deadline would hide its own last
@@ -302,8 +292,8 @@ int lb_cluster_await(struct lb_cluster *cluster, lb_ns deadline,
     env->err[0] = '\0';
     if (ready(cluster, deadline) == 0) return 0;
     if (lb_now(env) >= deadline)
-      return lb_cluster_fail(cluster, -ETIMEDOUT, "%s: not in time: %s; last seen: %s", cluster->topology->name, what,
-                             env->err);
+      return lb_error(&cluster->err, -ETIMEDOUT, "%s: not in time: %s; last seen: %s", cluster->topology->name, what,
+                      env->err);
     tell_slow(cluster, begin, deadline, what);
     lb_cluster_doze(cluster);
   }

@@ -17,9 +17,6 @@ char *lb_need_path(const char *need);
  * matter. */
 int lb_program_output(const char *const argv[], const char *argv0, char *buf, size_t size);
 
-/* Puts a printf text into cluster->err and returns `negative_errno`. */
-int lb_cluster_fail(struct lb_cluster *cluster, int negative_errno, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 /* Writes a file below the server's folder; append = after what is there. 0 or -errno with
  * cluster->err. */
 int lb_server_write(struct lb_cluster *cluster, const struct lb_server *server, bool append, const char *name,

@@ -31,7 +31,7 @@ int lb_cast_primary(struct lb_stage *s) {
 int lb_cast_bind_primary(struct lb_stage *s, struct lb_error *err) {
   if (s->primary >= 0) return 0;
   int primary = lb_cast_primary(s);
-  if (primary < 0) return lb_error(err, -1, "no server says it is the primary: %s", s->cluster.err);
+  if (primary < 0) return lb_error(err, -1, "no server says it is the primary: %s", s->cluster.err.text);
   s->primary = primary;
   lb_stage_primary(s, 0, &s->cluster.server[primary]);
   return 0;
@@ -56,7 +56,8 @@ static int bind_heir(struct lb_stage *s, int number, struct lb_error *err) {
   if (number - 2 < s->heirs) return 0;
   if (number - 2 > s->heirs) return lb_error(err, -1, "primary %d: nobody has named primary %d", number, number - 1);
   int old = lb_cast_latest_primary(s), primary = decides_instead(s, old);
-  if (primary < 0) return lb_error(err, -1, "primary %d: no server says it is the primary: %s", number, s->cluster.err);
+  if (primary < 0)
+    return lb_error(err, -1, "primary %d: no server says it is the primary: %s", number, s->cluster.err.text);
   if (primary == old)
     return lb_error(err, -1, "primary %d: %s still decides, nobody replaced it", number, s->cluster.server[old].name);
   s->heir[s->heirs++] = primary;

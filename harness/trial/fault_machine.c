@@ -34,7 +34,7 @@ static int take_unsynced(struct lb_doing *d) {
     struct lb_power_loss loss;
     struct lb_server *server = d->a->server[i];
     if (lb_power_cut(cluster, (size_t)(server - cluster->server), &loss) < 0)
-      return lb_doing_fail(d, "%s: %s", d->step->text, cluster->err);
+      return lb_doing_fail(d, "%s: %s", d->step->text, cluster->err.text);
     lb_stage_unsynced(d->s, d->step, server, loss.written - loss.lost, loss.written);
   }
   return 0;
@@ -97,7 +97,8 @@ static int fill_disk(struct lb_doing *d) {
   for (size_t i = 0; i < d->a->server_count; i++) {
     struct lb_server *server = d->a->server[i];
     long since = lb_doing_said(server);
-    if (lb_room_fill(cluster, lb_doing_index(d, i)) < 0) return lb_doing_fail(d, "%s: %s", d->step->text, cluster->err);
+    if (lb_room_fill(cluster, lb_doing_index(d, i)) < 0)
+      return lb_doing_fail(d, "%s: %s", d->step->text, cluster->err.text);
     int r = cluster->topology->family->need_room(cluster, lb_doing_index(d, i), lb_in_ms(NEED_MS));
     if (r == 0) return lb_doing_fail(d, "%s: %s has found room all the same", d->step->text, server->name);
     if (r == -ENOSPC) lb_stage_note(d->s, "%s", cluster->env->err);
@@ -109,7 +110,7 @@ static int fill_disk(struct lb_doing *d) {
 static int free_disk(struct lb_doing *d) {
   for (size_t i = 0; i < d->a->server_count; i++)
     if (lb_room_free(&d->s->cluster, lb_doing_index(d, i)) < 0)
-      return lb_doing_fail(d, "%s: %s", d->step->text, d->s->cluster.err);
+      return lb_doing_fail(d, "%s: %s", d->step->text, d->s->cluster.err.text);
   return 0;
 }
 

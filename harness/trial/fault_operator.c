@@ -265,7 +265,7 @@ static int take_all(struct lb_doing *d) {
   struct lb_cluster *cluster = &d->s->cluster;
   for (size_t i = 0; i < d->a->server_count; i++)
     if (d->a->server[i]->data && lb_copy_take(cluster, lb_doing_index(d, i)) < 0)
-      return lb_doing_fail(d, "%s: %s", d->step->text, cluster->err);
+      return lb_doing_fail(d, "%s: %s", d->step->text, cluster->err.text);
   return 0;
 }
 
@@ -289,7 +289,7 @@ static int change_files(struct lb_doing *d, int (*change)(struct lb_cluster *clu
       return lb_doing_fail(d, "%s: %s died by itself", d->step->text, d->a->server[i]->name);
   for (size_t i = 0; i < d->a->server_count; i++)
     if (d->a->server[i]->data && change(cluster, lb_doing_index(d, i)) < 0)
-      return lb_doing_fail(d, "%s: %s", d->step->text, cluster->err);
+      return lb_doing_fail(d, "%s: %s", d->step->text, cluster->err.text);
   return 0;
 }
 

@@ -150,7 +150,7 @@ static int begin_restart(struct lb_doing *d) {
   for (size_t i = 0; i < count; i++)
     if (c->server[i]->proc.pid > 0 && !lb_proc_alive(&c->server[i]->proc)) return died_by_itself(d, c->server[i]->name);
   if (lb_cluster_begin_restart(&d->s->cluster, index, count) < 0)
-    return lb_doing_fail(d, "%s: %s", d->step->text, d->s->cluster.err);
+    return lb_doing_fail(d, "%s: %s", d->step->text, d->s->cluster.err.text);
   return 0;
 }
 
@@ -179,7 +179,7 @@ static int await_answers(struct lb_stage *s, const size_t index[], size_t count)
 static int end_restart(struct lb_doing *d) {
   const struct lb_cast *c = d->a;
   size_t index[LB_SERVERS_MAX], count = indexes_of(d, index);
-  if (await_answers(d->s, index, count) < 0) return lb_doing_fail(d, "%s: %s", d->step->text, d->s->cluster.err);
+  if (await_answers(d->s, index, count) < 0) return lb_doing_fail(d, "%s: %s", d->step->text, d->s->cluster.err.text);
   for (size_t i = 0; i < c->client_count; i++)
     if (lb_crew_restart(d->s, c->client[i], d->err) < 0) return -1;
   return 0;

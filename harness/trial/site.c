@@ -68,7 +68,7 @@ static int give_clocks(struct lb_stage *s) {
 static int for_each_server(struct lb_stage *s, int (*make)(struct lb_cluster *cluster, size_t index),
                            const char *lacks) {
   for (size_t i = 0; i < s->cluster.server_count; i++)
-    if (make(&s->cluster, i) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", lacks, s->cluster.err);
+    if (make(&s->cluster, i) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", lacks, s->cluster.err.text);
   return 0;
 }
 
@@ -149,7 +149,7 @@ static int open_at(struct lb_stage *s, const char *scratch) {
   s->cluster.slow = s->live ? &s->live->slow : NULL; /* afterwards a fault may be why a server is silent */
   r = lb_cluster_start(&s->cluster, lb_clock_ns() + START_S * LB_NS_PER_S);
   s->cluster.slow = NULL;
-  if (r != 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s did not start: %s", plan->topology->name, s->cluster.err);
+  if (r != 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s did not start: %s", plan->topology->name, s->cluster.err.text);
   return 0;
 }
 
@@ -267,6 +267,6 @@ static bool links_are_whole(struct lb_stage *s, struct lb_error *err) {
 bool lb_share_go_on(struct lb_stage *s, struct lb_error *err) {
   if (!leaves_nothing(s->plan->scenario, err) || !links_are_whole(s, err)) return false;
   if (lb_cluster_await_health(&s->cluster, lb_in_ms(WELL_MS)) == 0) return true;
-  lb_refuse(err, "%s", s->cluster.err);
+  lb_refuse(err, "%s", s->cluster.err.text);
   return false;
 }

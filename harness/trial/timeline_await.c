@@ -88,7 +88,7 @@ static int await_failover(struct lb_stage *s, const struct lb_step *step) {
   if (lb_cast_bind_primary(s, &err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err.text);
   int old = lb_cast_latest_primary(s), r = lb_cluster_failover(&s->cluster, old, failover_until(s, step));
   if (r == LB_TIMEOUT) return in_vain(s, step, "no other server became primary");
-  if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, s->cluster.err);
+  if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, s->cluster.err.text);
   tell_failover(s, old);
   return 0;
 }

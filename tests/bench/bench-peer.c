@@ -86,7 +86,7 @@ static void start_servers(const char *dir, struct lb_target *ret) {
   cluster.ttl_ms = TTL_MS;
   cluster.measured = cluster.durable = true;
   for (size_t i = 0; i < cluster.server_count; i++) place_server(i, dir);
-  if (lb_cluster_start(&cluster, lb_clock_ns() + PEER_PATIENCE_S * LB_NS_PER_S) != 0) errx(1, "%s", cluster.err);
+  if (lb_cluster_start(&cluster, lb_clock_ns() + PEER_PATIENCE_S * LB_NS_PER_S) != 0) errx(1, "%s", cluster.err.text);
   lb_cluster_target(&cluster, ret);
   if (lb_topology_version(topology, text.text, sizeof text.text) == 0) printf("%s: %s\n", topology->name, text.text);
   char *differing = lb_setting_differing(topology, true, true);

@@ -28,7 +28,6 @@ OTHERS = {
     "harness/scenario/scenario.h": 3,
     "harness/scenario/step.h": 8,
     "harness/servers/cluster.h": 1,
-    "harness/servers/server.h": 15,
     "harness/show/campaign_text.h": 7,
     "harness/show/explain_cell.h": 1,
 }

@@ -206,7 +206,7 @@ int main(void) {
   if (missing) return printf("1..0 # SKIP %s is not installed\n", missing), 0;
   lb_env_init(&env, lb_clock_ns() ^ (uint64_t)getpid() << 32);
   int r = start();
-  if (check(r == 0, "a cluster starts %s", r ? cluster.err : "")) {
+  if (check(r == 0, "a cluster starts %s", r ? cluster.err.text : "")) {
     lb_cluster_target(&cluster, &target);
     r = redis_session_open(&session, &(struct lb_config){.env = &env.base, .target = &target, .prefix = "run"});
     check(r == 0, "a session opens");

@@ -591,7 +591,7 @@ static void restarts_from(struct trial *t, size_t index, enum state state) {
   lb_ns begin = lb_clock_ns();
   int r = lb_cluster_restart_many(c, (size_t[]){index}, 1, in_s(START_S));
   check(t, r == 0 && s->proc.pid != before, "%s, %s, comes back: restart_ms=%.0f%s", s->name, state_name[state],
-        ms_since(begin), r ? c->err : "");
+        ms_since(begin), r ? c->err.text : "");
   bool keeps = c->topology->keeps != LB_KEEPS_NOTHING, has_it;
   deadline = in_s(keeps ? FAILOVER_S : 0); /* it may have led what it was told: nobody answers before an election */
   while (!(has_it = remember(t, s, false)) && lb_clock_ns() < deadline)
@@ -610,7 +610,7 @@ static void empty_primary_takes_its_replicas_along(struct trial *t) {
   lb_proc_kill(&c->server[0].proc);
   int r = lb_cluster_restart_many(c, (size_t[]){0}, 1, in_s(START_S));
   check(t, had && r == 0 && claims_to_lead(t, &c->server[0]), "a killed primary is back before it is replaced %s",
-        r ? c->err : "");
+        r ? c->err.text : "");
   check(t, is(redis_says(&c->server[0], "DBSIZE"), "0"), "and empty");
   lb_ns deadline = in_s(10);
   while ((remember(t, &c->server[1], false) || remember(t, &c->server[2], false)) && lb_clock_ns() < deadline)
@@ -627,7 +627,7 @@ static void all_restart(struct trial *t) {
   for (size_t i = 0; i < c->server_count; i++) all[i] = i;
   lb_ns begin = lb_clock_ns(), deadline = in_s(FAILOVER_S);
   int r = lb_cluster_restart_many(c, all, c->server_count, in_s(START_S));
-  check(t, r == 0, "all servers come back at once: restart_all_ms=%.0f%s", ms_since(begin), r ? c->err : "");
+  check(t, r == 0, "all servers come back at once: restart_all_ms=%.0f%s", ms_since(begin), r ? c->err.text : "");
   int p;
   while ((p = lb_cluster_primary(c, in_s(1))) < 0 && lb_clock_ns() < deadline)
     lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
@@ -642,7 +642,7 @@ static void single_comes_back(struct trial *t) {
         "and waiting for another ends in time");
   lb_ns begin = lb_clock_ns();
   int r = lb_cluster_restart_many(c, (size_t[]){0}, 1, in_s(START_S));
-  check(t, r == 0, "it comes back: restart_ms=%.0f%s", ms_since(begin), r ? c->err : "");
+  check(t, r == 0, "it comes back: restart_ms=%.0f%s", ms_since(begin), r ? c->err.text : "");
   check(t, lb_cluster_primary(c, in_s(1)) == 0, "then it is the primary");
 }
 
@@ -696,7 +696,7 @@ static void primary_is_replaced(struct trial *t) {
   lb_ns begin = lb_clock_ns();
   int r = lb_cluster_failover(c, old, in_s(FAILOVER_S));
   if (!check(t, r == 0, "another server takes over: failover_ms=%.0f%s%s", ms_since(begin), r < 0 ? " " : "",
-             r < 0 ? c->err : ""))
+             r < 0 ? c->err.text : ""))
     return;
   int now = lb_cluster_primary(c, in_s(1));
   if (!check(t, now >= 0 && now != old, "the primary is another one now")) return;
@@ -711,7 +711,7 @@ static void primary_is_replaced(struct trial *t) {
     check(t, atoi(rows) == RECEIVED, "it has applied what it had received before: %s of %d", rows, RECEIVED);
   }
   r = lb_cluster_restart_many(c, (size_t[]){(size_t)old}, 1, in_s(START_S));
-  check(t, r == 0, "the old primary comes back %s", r ? c->err : "");
+  check(t, r == 0, "the old primary comes back %s", r ? c->err.text : "");
   if (!c->topology->family->independent)
     check(t, lb_cluster_primary(c, in_s(1)) == now, "the new primary is still the one that counts");
 }
@@ -775,7 +775,7 @@ static void paused_primary_is_replaced(struct trial *t) {
   lb_ns begin = lb_clock_ns();
   int r = lb_cluster_failover(c, old, in_s(FAILOVER_S));
   check(t, r == 0, "another server takes over: paused_failover_ms=%.0f%s%s", ms_since(begin), r < 0 ? " " : "",
-        r < 0 ? c->err : "");
+        r < 0 ? c->err.text : "");
   int now = lb_cluster_primary(c, in_s(1)), other = 0;
   check(t, lb_proc_signal(&c->server[old].proc, SIGCONT) == 0, "the old primary can be continued");
   begin = lb_clock_ns();
@@ -893,7 +893,7 @@ static void measures(const struct lb_topology *topology, const char *cache) {
   lb_ns begin = lb_clock_ns();
   int r = lb_cluster_start(&t.cluster, in_s(START_S));
   if (check(&t, r == 0, "as a user has it, it starts: start_ms=%.0f%s%s", ms_since(begin), r ? " " : "",
-            r ? t.cluster.err : "")) {
+            r ? t.cluster.err.text : "")) {
     for (size_t i = 0; i < t.cluster.data_count; i++) settings_are_those_of_a_user(&t, &t.cluster.server[i]);
     if (topology->family->commits) commits_are_counted(&t);
   }
@@ -913,7 +913,7 @@ static void run(const struct lb_topology *topology, const char *cache) {
   if (topology->data_count > 0) {
     lb_ns begin = lb_clock_ns();
     int r = lb_cluster_start(&t.cluster, in_s(START_S));
-    if (check(&t, r == 0, "it starts: start_ms=%.0f%s%s", ms_since(begin), r ? " " : "", r ? t.cluster.err : "")) {
+    if (check(&t, r == 0, "it starts: start_ms=%.0f%s%s", ms_since(begin), r ? " " : "", r ? t.cluster.err.text : "")) {
       is_ready(&t);
       const struct lb_family *family = topology->family;
       bool many = topology->data_count > 1, majority = lb_topology_majority(topology);

@@ -169,7 +169,7 @@ static void a_restart_keeps_the_clock(size_t server) {
   lb_skew_jump(cluster.server[server].skew, false, -JUMP_MS * (int64_t)LB_NS_PER_MS);
   if (cluster.data_count == 1) {
     int r = lb_cluster_restart_many(&cluster, (size_t[]){server}, 1, in_ms(START_S * 1000));
-    check(r == 0, "%s comes back %s", cluster.server[server].name, r ? cluster.err : "");
+    check(r == 0, "%s comes back %s", cluster.server[server].name, r ? cluster.err.text : "");
   }
   says(server, -JUMP_MS, "set back");
   lb_skew_reset(cluster.server[server].skew);
@@ -183,7 +183,7 @@ static void run(const struct lb_topology *topology, const char *cache) {
   }
   for (size_t i = 0; i < cluster.server_count && r == 0; i++) r = lb_cluster_skew(&cluster, i);
   if (r == 0) r = lb_cluster_start(&cluster, in_ms(START_S * 1000));
-  if (check(r == 0, "it starts with clocks of its own %s", r ? cluster.err : "")) {
+  if (check(r == 0, "it starts with clocks of its own %s", r ? cluster.err.text : "")) {
     int p = lb_cluster_primary(&cluster, in_ms(2000));
     if (check(p >= 0, "there is a primary")) {
       size_t server = (size_t)p;
@@ -211,8 +211,8 @@ static void run(const struct lb_topology *topology, const char *cache) {
 static void without_the_library(void) {
   cluster = (struct lb_cluster){.topology = lb_topology_find("redis"), .env = &env.base, .server_count = 1};
   setenv(LB_CLOCK_SHIM_VARIABLE, "/nowhere/" LB_CLOCK_SHIM, 1);
-  check(lb_cluster_skew(&cluster, 0) == -ENOENT && strstr(cluster.err, LB_CLOCK_SHIM), "without the library: %s",
-        cluster.err);
+  check(lb_cluster_skew(&cluster, 0) == -ENOENT && strstr(cluster.err.text, LB_CLOCK_SHIM), "without the library: %s",
+        cluster.err.text);
   unsetenv(LB_CLOCK_SHIM_VARIABLE);
 }
 

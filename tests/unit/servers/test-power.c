@@ -43,7 +43,7 @@ EACH(fresh, gone);
 
 /* Lets it write, to its end. */
 static void writes(const char *const argv[]) {
-  if (lb_server_start(&cluster, server, argv, NULL, false) < 0) fail_msg("%s", cluster.err);
+  if (lb_server_start(&cluster, server, argv, NULL, false) < 0) fail_msg("%s", cluster.err.text);
   while (lb_proc_alive(&server->proc)) lb_clock_sleep_until(lb_clock_ns() + 1000000);
 }
 #define WRITES(...) writes((const char *const[]){writer, __VA_ARGS__, NULL})
@@ -62,7 +62,7 @@ static void data_is(const char *wanted) {
 
 static void cut(uint64_t written, uint64_t lost) {
   struct lb_power_loss loss;
-  if (lb_power_cut(&cluster, 0, &loss) < 0) fail_msg("%s", cluster.err);
+  if (lb_power_cut(&cluster, 0, &loss) < 0) fail_msg("%s", cluster.err.text);
   assert_int_equal(loss.written, written);
   assert_int_equal(loss.lost, lost);
 }
@@ -78,7 +78,7 @@ STATES(a_server_that_came_back_can_lose_its_power_again, WRITES("append", "one",
 TEST(what_nobody_has_seen_is_not_believed) {
   struct lb_power_loss loss;
   assert_int_equal(lb_power_cut(&cluster, 0, &loss), -ENODATA);
-  assert_string_equal(cluster.err, "disk-1: nobody has seen what it writes");
+  assert_string_equal(cluster.err.text, "disk-1: nobody has seen what it writes");
 }
 
 TEST(a_file_that_lacks_what_was_synced_is_no_disk) {
@@ -88,12 +88,12 @@ TEST(a_file_that_lacks_what_was_synced_is_no_disk) {
   path_of_data(path, sizeof path);
   assert_int_equal(truncate(path, 2), 0);
   assert_int_equal(lb_power_cut(&cluster, 0, &loss), -EIO);
-  assert_string_equal(cluster.err, "disk-1: what it had synced is not there");
+  assert_string_equal(cluster.err.text, "disk-1: what it had synced is not there");
 }
 
 static void synced_is(int wanted) {
   int r = lb_power_is_synced(&cluster, 0);
-  if (r < 0) fail_msg("%s", cluster.err);
+  if (r < 0) fail_msg("%s", cluster.err.text);
   assert_int_equal(r, wanted);
 }
 
@@ -135,11 +135,11 @@ TEST(what_is_not_in_the_journal_yet_is_not_synced) {
 
 STATES(of_whom_nobody_has_seen_what_it_writes_it_is_not_said,
        assert_int_equal(lb_power_is_synced(&cluster, 0), -ENODATA),
-       assert_string_equal(cluster.err, "disk-1: nobody has seen what it writes"));
+       assert_string_equal(cluster.err.text, "disk-1: nobody has seen what it writes"));
 
 /* Or the disk of whoever runs the tool would be full. */
 STATES(a_folder_that_is_no_disk_of_its_own_is_not_filled, assert_int_equal(lb_room_fill(&cluster, 0), -EPERM),
-       assert_non_null(strstr(cluster.err, "it has no disk of its own")));
+       assert_non_null(strstr(cluster.err.text, "it has no disk of its own")));
 
 static int before_all(void **state) {
   (void)state;
