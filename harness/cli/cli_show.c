@@ -172,7 +172,7 @@ static void show_topology(const struct lb_topology *t) {
          t->data_count == 1 ? "s" : "");
   if (t->other_count) printf(", %zu others (%s)", t->other_count, t->family->other_service);
   if (t->shards) printf("\nkeys:     split into %zu parts, each with a primary of its own", t->shards);
-  if (t->data_count) printf("\nkeeps:    %s", lb_keeps_text(t->keeps));
+  if (t->data_count) printf("\nkeeps:    %s", lb_topology_keeps_text(t->keeps));
   print_settings(t->settings);
   if (t->stands_for) printf("\nlike:     %s: protocols that run there run here", t->stands_for);
   printf("\nneeds:    ");

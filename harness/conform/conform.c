@@ -25,7 +25,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "network/sandbox.h"
-#include "servers/cluster.h"
+#include "servers/stand.h"
 
 /* After LATE_MAX statements that hung the rest would only hang as well: each costs its whole limit. */
 enum { RESTART_S = 20, LIMIT_MS = 30000, LATE_MAX = 3, NAP_MS = 2 };

@@ -23,8 +23,8 @@
 #include "base/process.h"
 #include "client/env.h"
 #include "network/sandbox.h"
-#include "servers/cluster.h"
-#include "servers/power.h"
+#include "servers/disk.h"
+#include "servers/stand.h"
 
 /* SETTLE_MS: what a server still does when the client has its answer, as the others of a majority do, belongs to that
  * call. */

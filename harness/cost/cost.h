@@ -5,7 +5,7 @@
  * three places:
  * - at the client's connections, by the kernel: bytes, and round trips (waits for an answer after something was sent);
  * - at the servers, by what they say of themselves (the hooks requests, commits and counts of servers/family.h);
- * - at their files, by a library that is loaded into them (servers/power.h).
+ * - at their files, by a library that is loaded into them (servers/disk.h).
  * A figure without a counter is unknown. It is never computed from other figures.
  */
 #ifndef LB_COST_H
@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "run/rundir.h"
-#include "servers/family.h"
+#include "servers/counts.h"
 #include "servers/topology.h"
 
 enum lb_cost_column { LB_COST_ACQUIRE, LB_COST_RELEASE, LB_COST_REFUSED, LB_COST_COLUMNS };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * disk_page.h - what the preload library that sees a server write (disk_shim.c) shares with us: a page of counters, and
- * a journal. Private to it, servers/power.c and servers/server.c.
+ * a journal. Private to it, servers/disk.c, servers/power.c and servers/server.c.
  */
 #ifndef LB_DISK_PAGE_H
 #define LB_DISK_PAGE_H

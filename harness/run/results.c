@@ -17,7 +17,7 @@
 #include "client/holder.h"
 #include "exit.h"
 #include "tally.h"
-#include "servers/family.h"
+#include "servers/setting.h"
 
 static json_t *text_or_null(const char *text) { return text && *text ? json_string(text) : json_null(); }
 

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is the same for all running topologies: laying one out, restarting servers, waiting for a failover. And servers
- * for callers that only call a protocol.
+ * What is the same for all running topologies: laying one out, restarting servers, waiting for a failover.
  */
 #include "cluster.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/files.h"
-#include "power.h"
-#include "server.h"
-#include "network/sandbox.h"
-#include "preload/skew.h"
+#include "disk.h"
 
 static const struct lb_family *family_of(const struct lb_cluster *cluster) { return cluster->topology->family; }
 
@@ -37,69 +30,10 @@ int lb_cluster_start(struct lb_cluster *cluster, lb_ns deadline) {
   return family_of(cluster)->start ? family_of(cluster)->start(cluster, deadline) : 0;
 }
 
-/* ---- health -----------------------------------------------------------------------------------
- *
- * A connection that lost packets waits longer and longer before it sends them again, up to two minutes, also when the
- * cut is over. Each is read from /proc/PID/net/tcp of a server: the kernel shows there those of its host, with the
- * number of times that each has sent the same again without an answer. */
-
-/* States and timers of /proc/net/tcp. */
-enum { ESTABLISHED = 1, SYN_SENT = 2, SYN_RECV = 3, CLOSE_WAIT = 8 };
-enum { TIMER_AGAIN = 1, TIMER_WINDOW = 4 };
-
-static bool is_server(const struct lb_cluster *cluster, unsigned address) {
-  for (size_t i = 0; i < cluster->server_count; i++)
-    if (inet_addr(cluster->server[i].host->address) == address) return true;
-  return false;
-}
-
-/* "  1: 0100600A:1F90 0200600A:9C40 01 00000000:00000000 01:00000014 00000003 ...": addresses, state, queues, timer,
- * how often it was sent again. */
-static bool is_restless(const struct lb_cluster *cluster, const char *line) {
-  unsigned to, state, timer, again;
-  if (sscanf(line, " %*u: %*8x:%*x %8x:%*x %x %*x:%*x %x:%*x %x", &to, &state, &timer, &again) != 4 ||
-      !is_server(cluster, to))
-    return false;
-  if (state == SYN_SENT || state == SYN_RECV) return true;
-  return (state == ESTABLISHED || state == CLOSE_WAIT) && again > 0 && (timer == TIMER_AGAIN || timer == TIMER_WINDOW);
-}
-
-/* Whether no connection of this server to another one (or the beginning of one) waits to send again. Servers on one
- * loopback lose nothing. */
-static bool is_at_rest(const struct lb_cluster *cluster, size_t index) {
-  const struct lb_server *server = &cluster->server[index];
-  char path[64], line[300];
-  bool restless = false;
-  if (server->host->netns < 0) return true;
-  snprintf(path, sizeof path, "/proc/%d/net/tcp", (int)server->proc.pid);
-  FILE *in = fopen(path, "re");
-  if (!in) return false;
-  while (!restless && fgets(line, sizeof line, in)) restless = is_restless(cluster, line);
-  fclose(in);
-  return !restless;
-}
-
-/* Between servers at rest, too: what was cut or late a moment ago would be slow for a while. Looked at behind their
- * answers, which may still have come late. */
-static const char *restless(struct lb_cluster *cluster) {
-  for (size_t i = 0; i < cluster->server_count; i++)
-    if (!is_at_rest(cluster, i)) return cluster->server[i].name;
-  return NULL;
-}
-
-static int well(struct lb_cluster *cluster, lb_ns deadline) {
-  int r = family_of(cluster)->healthy(cluster, deadline);
-  const char *who = r == 0 ? restless(cluster) : NULL; /* the kernel walks all its connections to say so */
-  return who ? lb_fail(cluster->env, -EAGAIN, "%s still sends again to another server what was lost", who) : r;
-}
-
-int lb_cluster_await_health(struct lb_cluster *cluster, lb_ns deadline) {
-  if (!family_of(cluster)->healthy)
-    return lb_error(&cluster->err, -EOPNOTSUPP, "topology %s cannot be asked whether it is well",
-                    cluster->topology->name);
-  for (size_t i = 0; i < cluster->server_count; i++)
-    if (cluster->server[i].proc.pid <= 0) return lb_error(&cluster->err, -ESRCH, "%s is dead", cluster->server[i].name);
-  return lb_cluster_await(cluster, deadline, well, "all servers are well");
+int lb_cluster_launch_all(struct lb_cluster *cluster) {
+  int r = 0;
+  for (size_t i = 0; i < cluster->server_count && r == 0; i++) r = cluster->topology->family->launch(cluster, i);
+  return r;
 }
 
 int lb_cluster_primary(struct lb_cluster *cluster, lb_ns deadline) {
@@ -227,9 +161,9 @@ int lb_cluster_compiling(struct lb_cluster *cluster, lb_ns *ret) {
 
 /* It serves, or `alone` it runs: that is all that can be asked of it. */
 static bool is_there(struct lb_cluster *cluster, size_t index, bool alone, lb_ns deadline) {
-  if (family_of(cluster)->answers(cluster, index, lb_ask_until(cluster->env, deadline)) == 0) return true;
+  if (family_of(cluster)->answers(cluster, index, lb_cluster_ask_until(cluster, deadline)) == 0) return true;
   return alone && family_of(cluster)->runs &&
-         family_of(cluster)->runs(cluster, index, lb_ask_until(cluster->env, deadline)) == 0;
+         family_of(cluster)->runs(cluster, index, lb_cluster_ask_until(cluster, deadline)) == 0;
 }
 
 /* A server that ends at once is told apart from a slow one: no waiting mends that. */
@@ -276,7 +210,7 @@ int lb_cluster_restart_many(struct lb_cluster *cluster, const size_t index[], si
 static bool majority_without(struct lb_cluster *cluster, int old, lb_ns deadline) {
   size_t answering = 0;
   for (size_t i = 0; i < cluster->data_count; i++)
-    if ((int)i != old && family_of(cluster)->answers(cluster, i, lb_ask_until(cluster->env, deadline)) == 0)
+    if ((int)i != old && family_of(cluster)->answers(cluster, i, lb_cluster_ask_until(cluster, deadline)) == 0)
       answering++;
   return answering > cluster->data_count / 2;
 }
@@ -306,57 +240,4 @@ int lb_cluster_failover(struct lb_cluster *cluster, int old, lb_ns deadline) {
     lb_cluster_doze(cluster);
   }
   return 0;
-}
-
-/* ---- servers for callers of a protocol ----------------------------------------------------- */
-
-enum { START_S = 60 };
-
-/* A host, a folder and a log of its own, and three ports. Which of them it uses is up to its
- * family. */
-static void place_server(struct lb_stand *stand, size_t i) {
-  struct lb_server *s = &stand->cluster.server[i];
-  s->host = &stand->net.host[i];
-  s->port = lb_net_port(&stand->net);
-  s->extra_port[0] = lb_net_port(&stand->net);
-  s->extra_port[1] = lb_net_port(&stand->net);
-  snprintf(s->dir, sizeof s->dir, "%s/%s", stand->scratch, s->name);
-  snprintf(s->log, sizeof s->log, "%s/%s.log", stand->scratch, s->name);
-  lb_make_dirs(s->dir);
-  if (stand->watch_disk) lb_disk_watch(&stand->cluster, i);
-}
-
-/* A mount needs the sandbox's own mount namespace. */
-static int prepare_folder(struct lb_stand *stand, struct lb_error *err) {
-  snprintf(stand->scratch, sizeof stand->scratch, "%s/servers", stand->folder);
-  snprintf(stand->cache, sizeof stand->cache, "%s/cache", stand->folder);
-  int r = lb_make_dirs(stand->scratch);
-  if (r == 0 && !stand->on_disk && lb_proc_sandboxed) r = lb_sandbox_mount_memory(stand->scratch);
-  if (r < 0) lb_error(err, r, "cannot prepare %s: %s", stand->scratch, strerror(-r));
-  return r;
-}
-
-int lb_stand_up(struct lb_stand *stand, const struct lb_topology *t, struct lb_env *env, struct lb_error *err) {
-  size_t servers = t->data_count + t->other_count;
-  int r = prepare_folder(stand, err);
-  if (r == 0) r = lb_net_up(&stand->net, false, servers ? servers : 1, err);
-  if (r < 0) return r;
-  lb_cluster_init(&stand->cluster, t, env);
-  stand->cluster.durable = stand->on_disk;
-  stand->cluster.measured = stand->measured;
-  stand->cluster.ttl_ms = stand->ttl_ms;
-  stand->cluster.cache_dir = stand->cache;
-  for (size_t i = 0; i < servers; i++) place_server(stand, i);
-  if ((r = lb_cluster_start(&stand->cluster, lb_clock_ns() + START_S * LB_NS_PER_S)) != 0) {
-    lb_refuse(err, "%s did not start: %s", t->name, stand->cluster.err.text);
-    return r < 0 ? r : -ETIMEDOUT;
-  }
-  lb_cluster_target(&stand->cluster, &stand->target);
-  return 0;
-}
-
-void lb_stand_down(struct lb_stand *stand) {
-  lb_cluster_stop(&stand->cluster);
-  lb_net_down(&stand->net);
-  lb_remove_tree(stand->scratch);
 }

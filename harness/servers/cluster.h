@@ -11,30 +11,10 @@
 #include <stdatomic.h>
 
 #include "base/error.h"
-#include "network/net.h"
-#include "network/proc.h"
+#include "server.h"
 #include "topology.h"
 
 enum { LB_SLOW_S = 10 };
-
-struct lb_server {
-  char name[32];       /* "redis-1", "sentinel-2", "zookeeper-1": also its log file (NAME.log) and data folder */
-  const char *service; /* endpoint.service */
-  struct lb_host *host;
-  uint16_t port;          /* where clients reach it */
-  uint16_t extra_port[2]; /* further free ports on its host (ZooKeeper quorum and election) */
-  bool data;              /* holds lock state: counts for node N, replicas, majority (a Sentinel does not) */
-  char dir[256];          /* its own data folder, empty and existing before start */
-  char log[256];
-  const char *const *env;       /* "NAME=value" for its process, NULL-terminated; NULL = nothing extra */
-  char journal[300];            /* the file in which a preload library keeps what it writes, see disk.h; "" = none */
-  struct lb_stall *stall;       /* its disk, which may stall; NULL = it may not */
-  bool wiped;                   /* its files were removed, so it does not begin a cluster: it joins one */
-  bool own_disk;                /* its folder is a file system of its own, which may be filled (disk.h) */
-  struct lb_disk_page *counted; /* what it writes, see lb_disk_watch; NULL = not counted */
-  struct lb_skew *skew; /* its clocks, see lb_cluster_skew; NULL = true ones, it runs without the preload library */
-  struct lb_proc proc;
-};
 
 /* What a person should hear while servers are waited for; may be in memory that the tool shares. */
 struct lb_slow {
@@ -49,7 +29,7 @@ struct lb_cluster {
   size_t server_count, data_count;
   int64_t late_ms;       /* how much longer than detector_ms of its row a silent primary leads, as the servers say */
   int64_t ttl_ms;        /* of the trial: session timeouts must be within the servers' bounds */
-  bool measured;         /* speed is measured: the servers have a user's settings (family.h) */
+  bool measured;         /* speed is measured: the servers have a user's settings (setting.h) */
   bool durable;          /* true: on disk, fsync as a careful operator would; false: memory, for directed faults */
   const char *key;       /* the lock that `primary` is about, where the servers share the keys out; NULL = whichever */
   const char *cache_dir; /* a folder that outlives the trial within one run, for templates (initdb once); may be NULL */
@@ -76,10 +56,6 @@ void lb_cluster_target(struct lb_cluster *cluster, struct lb_target *ret);
 /* Kills all servers (SIGKILL), removes what they left outside their folders, and frees their
  * clocks. */
 void lb_cluster_stop(struct lb_cluster *cluster);
-/* Gives one server clocks that can be set, true ones for now: server->skew. They start with the
- * server and outlive its restarts, so call it when its folder exists and before start(). 0 or
- * -errno with err (-ENOENT: there is no preload library). */
-int lb_cluster_skew(struct lb_cluster *cluster, size_t index);
 /* Asks one server for its wall clock in ms since 1970. 0, or -errno with the reason in env->err;
  * -EOPNOTSUPP: it cannot be asked. */
 int lb_cluster_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
@@ -112,29 +88,21 @@ int lb_cluster_await_alone(struct lb_cluster *cluster, size_t index, lb_ns deadl
  * independent masters: until a majority answers without `old`). 0, LB_TIMEOUT, or -errno. */
 int lb_cluster_failover(struct lb_cluster *cluster, int old, lb_ns deadline);
 
-/* ---- the servers of one topology on loopback, started fresh, for callers that only call a protocol ----
- *
- * No faults, no clients. (A trial has its site, trial/site.h.) In a sandbox of its own (sandbox.h), which ends what is
- * left. */
+/* ---- for families (family_*.c) --------------------------------------------------------------- */
 
-#define LB_STAND_PATH 200
-
-struct lb_stand {
-  /* The caller's, before lb_stand_up(). */
-  char folder[3200]; /* where its servers and templates may lie */
-  int64_t ttl_ms;
-  bool on_disk;    /* else in memory */
-  bool watch_disk; /* what servers write is counted */
-  bool measured;   /* they have the settings of a user (family.h) */
-  /* From then on. */
-  struct lb_net net;
-  struct lb_cluster cluster;
-  struct lb_target target;
-  char scratch[LB_STAND_PATH], cache[3300];
-};
-
-/* Everything else in it is 0 before. 0, or -errno with a line in err; lb_stand_down() is called after both. */
-int lb_stand_up(struct lb_stand *stand, const struct lb_topology *topology, struct lb_env *env, struct lb_error *err);
-void lb_stand_down(struct lb_stand *stand);
+/* Starts all servers of the cluster. */
+int lb_cluster_launch_all(struct lb_cluster *cluster);
+/* Until its servers are asked again (lb_family.poll_ms). */
+void lb_cluster_doze(const struct lb_cluster *cluster);
+/* Asks `ready` (0 = yes; else why not, in env->err) until it says yes. 0; -ETIMEDOUT; -EIO when a
+ * server ended meanwhile, with its last words; cluster->err says what was awaited and
+ * what came instead. */
+int lb_cluster_await(struct lb_cluster *cluster, lb_ns deadline,
+                     int (*ready)(struct lb_cluster *cluster, lb_ns deadline), const char *what);
+/* Every server answers by itself: a `ready` for lb_cluster_await. */
+int lb_cluster_all_answer(struct lb_cluster *cluster, lb_ns deadline);
+/* The deadline for one question to one server, so that a silent one does not eat the time of the
+ * others. */
+lb_ns lb_cluster_ask_until(struct lb_cluster *cluster, lb_ns deadline);
 
 #endif

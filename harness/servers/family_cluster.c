@@ -23,7 +23,6 @@
 
 #include "backends/redis/redis_link.h"
 #include "redis.h"
-#include "family.h"
 
 #define TIMEOUT "cluster-node-timeout"
 #define TIMEOUT_FAULTS "1000"

@@ -18,8 +18,8 @@
 #include <string.h>
 
 #include "backends/etcd/etcd.h"
-#include "server.h"
-#include "family.h"
+#include "binary.h"
+#include "cluster.h"
 
 /* A leader looks once per election timeout, and steps down if it heard of no majority since the look before. A fifth of
  * that passes between heartbeats. So a member that a busy machine did not schedule for a while is not taken for dead. A
@@ -69,7 +69,7 @@ static const char *const no_proxy[] = {"NO_PROXY=*", "no_proxy=*", "HTTP_PROXY="
 
 static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
-  char *program = lb_need_path("etcd"), clients[URL_MAX], peers[URL_MAX], members[LB_SERVERS_MAX * MEMBER_MAX],
+  char *program = lb_binary_find("etcd"), clients[URL_MAX], peers[URL_MAX], members[LB_SERVERS_MAX * MEMBER_MAX],
        texts[OPTIONS_MAX][LB_SETTING_TEXT_MAX];
   if (!program) return lb_error(&cluster->err, -ENOENT, "%s: etcd is not installed", server->name);
   url(clients, server, server->port);
@@ -117,7 +117,7 @@ static struct lb_endpoint at(const struct lb_server *server, uint16_t port) {
 static int call_at(struct lb_cluster *cluster, struct lb_endpoint to, const char *path, json_t *body, lb_ns deadline,
                    json_t **ret) {
   struct etcd_link *link;
-  deadline = lb_ask_until(cluster->env, deadline);
+  deadline = lb_cluster_ask_until(cluster, deadline);
   int r = etcd_open(cluster->env, NULL, &to, deadline, &link);
   if (r == 0) r = etcd_call(link, path, body, deadline, ret);
   else json_decref(body);
@@ -293,9 +293,9 @@ static int remove_member(struct lb_cluster *cluster, size_t index, lb_ns deadlin
 }
 
 static int version(char *buf, size_t size) {
-  char *program = lb_need_path("etcd"), said[300], number[32];
+  char *program = lb_binary_find("etcd"), said[300], number[32];
   if (!program) return -ENOENT;
-  int r = lb_program_output((const char *const[]){program, "--version", NULL}, NULL, said, sizeof said);
+  int r = lb_binary_output((const char *const[]){program, "--version", NULL}, NULL, said, sizeof said);
   free(program);
   if (r < 0) return r;
   if (sscanf(said, "etcd Version: %31[^ \n]", number) != 1) return -EPROTO;

@@ -17,8 +17,9 @@
 #include "backends/mariadb/maria.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "family.h"
-#include "server.h"
+#include "binary.h"
+#include "cache.h"
+#include "cluster.h"
 
 #define NEED_MARIADBD "mariadbd or /usr/sbin/mariadbd"
 #define NEED_INSTALL "mariadb-install-db"
@@ -67,7 +68,7 @@ static int ask_until(struct lb_cluster *cluster, size_t index, lb_ns deadline, c
 }
 
 static int ask_sql(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql, struct sql_answer *ret) {
-  return ask_until(cluster, index, lb_ask_until(cluster->env, deadline), sql, ret);
+  return ask_until(cluster, index, lb_cluster_ask_until(cluster, deadline), sql, ret);
 }
 
 static int ask_number(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql, uint64_t *ret) {
@@ -113,10 +114,10 @@ static int counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, stru
 /* ---- the template ---------------------------------------------------------------------------- */
 
 static int version(char *buf, size_t size) {
-  char said[300], *mariadbd = lb_need_path(NEED_MARIADBD), number[40];
+  char said[300], *mariadbd = lb_binary_find(NEED_MARIADBD), number[40];
   if (!mariadbd) return -ENOENT;
   int r =
-      lb_program_output((const char *const[]){mariadbd, "--no-defaults", "--version", NULL}, NULL, said, sizeof said);
+      lb_binary_output((const char *const[]){mariadbd, "--no-defaults", "--version", NULL}, NULL, said, sizeof said);
   free(mariadbd);
   const char *at = r < 0 ? NULL : strstr(said, "Ver ");
   if (r < 0 || !at || sscanf(at, "Ver %39[0-9.]", number) != 1) return r < 0 ? r : -EPROTO;
@@ -131,7 +132,7 @@ static const char users[] = /* a statement a line */
 /* Its script splits some of its arguments at blanks, and the server a tmpdir at colons; that one is relative to the data
  * folder. */
 static int run_install(struct lb_cluster *cluster, const char *dir) {
-  char data[600], log[600], extra[600], *install = lb_need_path(NEED_INSTALL);
+  char data[600], log[600], extra[600], *install = lb_binary_find(NEED_INSTALL);
   if (!install) return lb_error(&cluster->err, -ENOENT, "mariadb-install-db is not installed");
   snprintf(data, sizeof data, "--datadir=%s/data", dir);
   snprintf(log, sizeof log, "%s/install.log", dir);
@@ -169,14 +170,14 @@ static int make_template(struct lb_cluster *cluster, const char *base, const cha
 
 /* Made now if there is none yet. Its name has the version, so a cache that outlives an upgrade is not used. */
 static int find_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, size_t size) {
-  const char *base = lb_cluster_cache(cluster);
+  const char *base = lb_cache_dir(cluster);
   char number[60], *space;
   int fd = -1, r = version(number, sizeof number);
   if (r < 0) return lb_error(&cluster->err, r, "cannot run mariadbd: %s", strerror(-r));
   while ((space = strchr(number, ' '))) *space = '-';
   if ((size_t)snprintf(ret, size, "%s/%s", base, number) >= size)
     return lb_error(&cluster->err, -ENAMETOOLONG, "the path of the template folder is too long: %s", base);
-  r = lb_cluster_lock_cache(cluster, deadline, &fd);
+  r = lb_cache_lock(cluster, deadline, &fd);
   if (r == 0 && access(ret, F_OK) < 0) r = make_template(cluster, base, ret);
   if (fd >= 0) close(fd); /* and with it the lock */
   return r;
@@ -212,7 +213,7 @@ static int configure(struct lb_cluster *cluster, size_t index) {
 
 static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
-  char *mariadbd = lb_need_path(NEED_MARIADBD), defaults[300], data[300];
+  char *mariadbd = lb_binary_find(NEED_MARIADBD), defaults[300], data[300];
   if (!mariadbd) return lb_error(&cluster->err, -ENOENT, "%s: mariadbd is not installed", server->name);
   snprintf(defaults, sizeof defaults, "--defaults-file=%s/my.cnf", server->dir);
   snprintf(data, sizeof data, "--datadir=%s/data", server->dir);
@@ -264,7 +265,7 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
   char template[512];
   int r = find_template(cluster, deadline, template, sizeof template);
   for (size_t i = 0; i < cluster->data_count && r == 0; i++) {
-    r = lb_server_copy_template(cluster, &cluster->server[i], template);
+    r = lb_cache_copy(cluster, &cluster->server[i], template);
     if (r == 0) r = configure(cluster, i);
   }
   if (r == 0) r = lb_cluster_launch_all(cluster);

@@ -10,8 +10,8 @@
 
 #include "backends/memcached/mc.h"
 #include "base/text.h"
-#include "family.h"
-#include "server.h"
+#include "binary.h"
+#include "cluster.h"
 
 #define NEED_MEMCACHED "memcached or /usr/bin/memcached"
 
@@ -24,7 +24,7 @@ enum { OPTIONS_MAX = sizeof settings / sizeof *settings };
 
 static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
-  char *program = lb_need_path(NEED_MEMCACHED), port[16], texts[OPTIONS_MAX][LB_SETTING_TEXT_MAX];
+  char *program = lb_binary_find(NEED_MEMCACHED), port[16], texts[OPTIONS_MAX][LB_SETTING_TEXT_MAX];
   if (!program) return lb_error(&cluster->err, -ENOENT, "%s: memcached is not installed", server->name);
   snprintf(port, sizeof port, "%u", (unsigned)server->port);
   const char *const fixed[] = {"-l", server->host->address, "-p", port, "-U", "0", NULL};
@@ -46,7 +46,7 @@ static int open_at(struct lb_cluster *cluster, size_t index, lb_ns deadline, str
 static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   struct mc_conn conn;
   struct mc_reply reply;
-  lb_ns until = lb_ask_until(cluster->env, deadline);
+  lb_ns until = lb_cluster_ask_until(cluster, deadline);
   int r = open_at(cluster, index, until, &conn);
   if (r == 0) r = mc_call(&conn, until, "mn\r\n", &reply);
   mc_close(&conn);
@@ -136,9 +136,9 @@ static int free_memory(struct lb_cluster *cluster, size_t index, lb_ns deadline)
 }
 
 static int version(char *buf, size_t size) {
-  char said[100], number[40], *program = lb_need_path(NEED_MEMCACHED);
+  char said[100], number[40], *program = lb_binary_find(NEED_MEMCACHED);
   if (!program) return -ENOENT;
-  int r = lb_program_output((const char *const[]){program, "--version", NULL}, NULL, said, sizeof said);
+  int r = lb_binary_output((const char *const[]){program, "--version", NULL}, NULL, said, sizeof said);
   free(program);
   if (r < 0) return r;
   if (sscanf(said, "memcached %39s", number) != 1) return -EPROTO;

@@ -19,8 +19,8 @@
 
 #include "backends/nats/nats.h"
 #include "base/files.h"
-#include "family.h"
-#include "server.h"
+#include "binary.h"
+#include "cluster.h"
 
 #define NEED_NATS "nats-server or /usr/sbin/nats-server"
 #define STREAMS "$JS.API.STREAM."
@@ -44,7 +44,7 @@ static int write_routes(struct lb_cluster *cluster, const struct lb_server *serv
 
 static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
-  char *program = lb_need_path(NEED_NATS);
+  char *program = lb_binary_find(NEED_NATS);
   if (!program) return lb_error(&cluster->err, -ENOENT, "%s: nats-server is not installed", server->name);
   int r = lb_server_write(cluster, server, false, "nats.conf",
                           "listen: \"%s:%u\"\nserver_name: \"%s\"\njetstream { store_dir: \"" DATA "\" }\n"
@@ -97,7 +97,7 @@ static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct 
   size_t i;
   *ret = (struct view){{0}};
   int r = call(cluster, index, "$SYS.REQ.SERVER.%s.JSZ", "{\"accounts\":true,\"streams\":true}",
-               lb_ask_until(cluster->env, deadline), &said);
+               lb_cluster_ask_until(cluster, deadline), &said);
   if (r < 0) return r;
   const json_t *data = json_object_get(said, "data");
   copy(ret->leader, json_object_get(data, "meta_cluster"), "leader");
@@ -246,9 +246,9 @@ static int depose(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
 }
 
 static int version(char *buf, size_t size) {
-  char said[100], number[40], *program = lb_need_path(NEED_NATS);
+  char said[100], number[40], *program = lb_binary_find(NEED_NATS);
   if (!program) return -ENOENT;
-  int r = lb_program_output((const char *const[]){program, "--version", NULL}, NULL, said, sizeof said);
+  int r = lb_binary_output((const char *const[]){program, "--version", NULL}, NULL, said, sizeof said);
   free(program);
   if (r < 0) return r;
   if (sscanf(said, "nats-server: v%39s", number) != 1) return -EPROTO;

@@ -22,6 +22,8 @@
 
 #include "backends/etcd/etcd.h"
 #include "postgres.h"
+#include "binary.h"
+#include "cache.h"
 
 #define NEED_PATRONI "patroni"
 #define NEED_TINI "tini"
@@ -33,7 +35,7 @@
  * The times keep Patroni's rule, ttl >= loop_wait + 2 * retry_timeout: so a leader that does not reach etcd has stepped
  * down before its key is over. From 4.0 on it raises ttl to 20 and retry_timeout to 3: ask_ttl(). */
 static const struct lb_setting settings[] = {
-    LB_PG_SETTINGS,
+    LB_POSTGRES_SETTINGS,
     {.name = "ttl: ", .stock = "30", .faults = "5", .measured = "5", .place = LB_SETTING_ELSEWHERE},
     {.name = "loop_wait: ", .stock = "10", .faults = "1", .measured = "1", .place = LB_SETTING_ELSEWHERE},
     {.name = "retry_timeout: ", .stock = "10", .faults = "2", .measured = "2", .place = LB_SETTING_ELSEWHERE},
@@ -62,7 +64,7 @@ static int configure_all(struct lb_cluster *cluster, const struct lb_server *ser
 /* `etcd` is the first of the others. Patroni renames postgresql.conf, and includes it before what it sets itself. */
 static int configure(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index], *etcd = &cluster->server[cluster->data_count];
-  char *postgres = lb_need_path(LB_NEED_POSTGRES), bin[PATH_MAX];
+  char *postgres = lb_binary_find(LB_NEED_POSTGRES), bin[PATH_MAX];
   const char *host = server->host->address;
   if (!postgres || !realpath(postgres, bin)) {
     free(postgres);
@@ -92,7 +94,7 @@ static int configure(struct lb_cluster *cluster, size_t index) {
 static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
   if (!server->data) return lb_family_etcd.launch(cluster, index);
-  char *tini = lb_need_path(NEED_TINI), *patroni = lb_need_path(NEED_PATRONI), config[300];
+  char *tini = lb_binary_find(NEED_TINI), *patroni = lb_binary_find(NEED_PATRONI), config[300];
   int r = tini && patroni ? 0 : lb_error(&cluster->err, -ENOENT, "%s: patroni or tini is not installed", server->name);
   snprintf(config, sizeof config, "%s/patroni.yml", server->dir);
   if (r == 0)
@@ -115,7 +117,7 @@ static int ask_agent(struct lb_cluster *cluster, size_t index, const char *path,
   struct lb_endpoint at = {.service = "patroni", .host = server->host->address, .port = server->extra_port[0]};
   struct etcd_link *link;
   *ret = NULL;
-  deadline = lb_ask_until(cluster->env, deadline);
+  deadline = lb_cluster_ask_until(cluster, deadline);
   int r = etcd_open(cluster->env, NULL, &at, deadline, &link);
   if (r == 0) r = etcd_call(link, path, NULL, deadline, ret);
   etcd_close(link);
@@ -194,9 +196,9 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
       {1, data, healthy, "its standbys have caught up, and Patroni has seen it"},
   };
   char template[512];
-  int r = lb_pg_template(cluster, deadline, template, sizeof template);
+  int r = lb_postgres_template(cluster, deadline, template, sizeof template);
   for (size_t i = 0; i < data && r == 0; i++) {
-    r = lb_server_copy_template(cluster, &cluster->server[i], template);
+    r = lb_cache_copy(cluster, &cluster->server[i], template);
     if (r == 0) r = configure(cluster, i);
   }
   for (size_t i = 0; i < sizeof stage / sizeof *stage && r == 0; i++) {
@@ -232,12 +234,12 @@ static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int
 static void clean(struct lb_cluster *cluster) { lb_family_postgres.clean(cluster); }
 
 static int version(char *buf, size_t size) {
-  char *patroni = lb_need_path(NEED_PATRONI), said[200], number[32], postgres[64];
+  char *patroni = lb_binary_find(NEED_PATRONI), said[200], number[32], postgres[64];
   int r =
-      patroni ? lb_program_output((const char *const[]){patroni, "--version", NULL}, NULL, said, sizeof said) : -ENOENT;
+      patroni ? lb_binary_output((const char *const[]){patroni, "--version", NULL}, NULL, said, sizeof said) : -ENOENT;
   free(patroni);
   if (r == 0) r = sscanf(said, "patroni %31s", number) == 1 ? 0 : -EPROTO;
-  if (r == 0) r = lb_family_postgres.version(postgres, sizeof postgres);
+  if (r == 0) r = lb_postgres_version(postgres, sizeof postgres);
   if (r == 0) snprintf(buf, size, "%s, patroni %s", postgres, number);
   return r;
 }

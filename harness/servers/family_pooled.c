@@ -13,6 +13,7 @@
 
 #include "backends/postgres/pg.h"
 #include "postgres.h"
+#include "binary.h"
 
 #define NEED_PGBOUNCER "pgbouncer or /usr/sbin/pgbouncer"
 
@@ -37,7 +38,7 @@ static int configure(struct lb_cluster *cluster, size_t index) {
 
 static int launch_pooler(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
-  char *pgbouncer = lb_need_path(NEED_PGBOUNCER), config[300];
+  char *pgbouncer = lb_binary_find(NEED_PGBOUNCER), config[300];
   if (!pgbouncer) return lb_error(&cluster->err, -ENOENT, "%s: pgbouncer is not installed", server->name);
   snprintf(config, sizeof config, "%s/pgbouncer.ini", server->dir);
   int r = lb_server_start(cluster, server, (const char *const[]){pgbouncer, "-q", config, NULL}, NULL, true);
@@ -50,7 +51,7 @@ static int vacate(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   (void)index;
   int r = occupant[0] ? 0 : lb_fail(cluster->env, -ENOENT, "nobody occupies it");
   for (size_t i = 0; i < OCCUPANTS && occupant[i]; i++) {
-    int end = lb_pg_say(cluster, occupant[i], deadline, "COMMIT");
+    int end = lb_postgres_say(cluster, occupant[i], deadline, "COMMIT");
     if (r == 0) r = end;
     pg_close(occupant[i]);
     occupant[i] = NULL;
@@ -65,8 +66,8 @@ static int occupy(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   int r = occupant[0] ? lb_fail(cluster->env, -EBUSY, "it is occupied already") : 0;
   for (size_t i = 0; i < OCCUPANTS && r == 0; i++) {
     r = pg_open(cluster->env, NULL, &at, NULL, deadline, &occupant[i]);
-    if (r == 0) r = lb_pg_say(cluster, occupant[i], deadline, "BEGIN");
-    if (r == 0) r = lb_pg_say(cluster, occupant[i], deadline, "SELECT 1");
+    if (r == 0) r = lb_postgres_say(cluster, occupant[i], deadline, "BEGIN");
+    if (r == 0) r = lb_postgres_say(cluster, occupant[i], deadline, "SELECT 1");
   }
   return r;
 }
@@ -97,7 +98,6 @@ static int commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uin
 static int counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct lb_counts *ret) {
   return lb_family_postgres.counts(cluster, index, deadline, ret);
 }
-static int version(char *buf, size_t size) { return lb_family_postgres.version(buf, size); }
 
 /* The pooler answers with the clock of the server behind it. */
 static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
@@ -122,7 +122,7 @@ const struct lb_family lb_family_pooled = {
     .other_service = "pgbouncer",
     .fronted = true,
     .ending = &ending,
-    .settings = lb_pg_settings,
+    .settings = lb_postgres_settings,
     .by_libc = true,
     .start = start,
     .launch = launch,
@@ -136,5 +136,5 @@ const struct lb_family lb_family_pooled = {
     .commits = commits,
     .counts = counts,
     .clean = clean,
-    .version = version,
+    .version = lb_postgres_version,
 };

@@ -11,8 +11,6 @@
  * is taken to know that.
  */
 #include <errno.h>
-#include <libgen.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,22 +18,13 @@
 #include <sys/shm.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "backends/postgres/pg.h"
 #include "base/files.h"
-#include "family.h"
+#include "binary.h"
+#include "cache.h"
 #include "postgres.h"
 
-#define INITDB_MS 60000
 #define MS_OF(deadline, env) ((deadline) > lb_now(env) ? (long long)(((deadline)-lb_now(env)) / LB_NS_PER_MS) : 0)
-
-/* ---- settings -------------------------------------------------------------------------------- */
-
-const struct lb_setting lb_pg_settings[] = {
-    LB_PG_SETTINGS,
-    {.name = "full_page_writes = ", .stock = "on", .unsynced = "off"},
-    {0},
-};
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
@@ -65,7 +54,7 @@ static int ask_until(struct lb_cluster *cluster, size_t index, lb_ns deadline, c
 
 /* ask_until() with the short deadline of a question. A promotion takes longer than that. */
 static int ask_soon(struct lb_cluster *cluster, size_t index, lb_ns deadline, const struct question *q) {
-  return ask_until(cluster, index, lb_ask_until(cluster->env, deadline), q);
+  return ask_until(cluster, index, lb_cluster_ask_until(cluster, deadline), q);
 }
 
 static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
@@ -114,88 +103,6 @@ static int ask_role(struct lb_cluster *cluster, size_t index, lb_ns deadline, un
   return said[0][0] == 'f';
 }
 
-/* ---- the template: a freshly initialised data folder, made once per run and copied for every server --
- *
- * initdb takes a second of CPU, a copy of its result a few hundredths. The template appears under its name by rename,
- * so it is whole or absent; a lock only keeps several trials from making it at the same time, and goes with its
- * holder. */
-
-/* "15.12" of this program. */
-static int postgres_version(const char *postgres, char *buf, size_t size) {
-  char said[200], number[24];
-  int r = lb_program_output((const char *const[]){postgres, "--version", NULL}, NULL, said, sizeof said);
-  if (r < 0) return r;
-  if (sscanf(said, "postgres (PostgreSQL) %23s", number) != 1) return -EPROTO;
-  snprintf(buf, size, "%s", number);
-  return 0;
-}
-
-/* initdb of the same installation as postgres: the names in PATH may be links to different
- * versions. */
-static char *initdb_beside(const char *postgres) {
-  char real[PATH_MAX], *path = NULL;
-  if (!realpath(postgres, real)) return NULL;
-  if (asprintf(&path, "%s/initdb", dirname(real)) < 0) return NULL;
-  if (access(path, X_OK) == 0) return path;
-  free(path);
-  return lb_need_path(LB_NEED_INITDB);
-}
-
-static int run_initdb(struct lb_cluster *cluster, const char *postgres, const char *dir) {
-  char data[600], log[600];
-  char *initdb = initdb_beside(postgres);
-  if (!initdb) return lb_error(&cluster->err, -ENOENT, "initdb is not installed");
-  snprintf(data, sizeof data, "%s/data", dir);
-  snprintf(log, sizeof log, "%s/initdb.log", dir);
-  int r = lb_proc_run(&(struct lb_proc_plan){.argv = (const char *const[]){initdb, "-D", data, "-U", "lockbench", "-A",
-                                                                           "trust", "-E", "UTF8", "--locale=C",
-                                                                           "--no-sync", "--no-instructions", NULL},
-                                             .dir = dir,
-                                             .log = log,
-                                             .unprivileged = true},
-                      INITDB_MS, &cluster->err);
-  free(initdb);
-  if (r < 0) return lb_error_prefix(&cluster->err, "initdb: ");
-  return r > 0 ? lb_error(&cluster->err, -EIO, "initdb failed with status %d", r) : 0;
-}
-
-/* initdb works in a folder of its own below `base`: a rename is only atomic within one file
- * system. */
-static int make_template(struct lb_cluster *cluster, const char *postgres, const char *base, const char *path) {
-  char building[400], data[420];
-  snprintf(building, sizeof building, "%s/pg-building-XXXXXX", base);
-  if (!mkdtemp(building)) return lb_error(&cluster->err, -errno, "cannot make a folder in %s: %m", base);
-  snprintf(data, sizeof data, "%s/data", building);
-  int r = run_initdb(cluster, postgres, building);
-  if (r == 0) lb_dig_holes(data);
-  if (r == 0 && rename(data, path) < 0) r = lb_error(&cluster->err, -errno, "cannot name the template %s: %m", path);
-  lb_remove_tree(building);
-  return r;
-}
-
-/* Its path in cluster->cache_dir, made now if there is none yet. The version is part of the name, so a cache that
- * outlives an upgrade is not used. The lock is taken before looking: who had to wait for it usually finds the template
- * made. */
-int lb_pg_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, size_t size) {
-  const char *base = lb_cluster_cache(cluster);
-  char *postgres = lb_need_path(LB_NEED_POSTGRES), number[24];
-  int fd = -1, r = postgres ? postgres_version(postgres, number, sizeof number) : -ENOENT;
-  if (r < 0) {
-    r = lb_error(&cluster->err, r, "cannot run postgres: %s", strerror(-r));
-    goto out;
-  }
-  if ((size_t)snprintf(ret, size, "%s/pg-template-%s", base, number) >= size) {
-    r = lb_error(&cluster->err, -ENAMETOOLONG, "the path of the template folder is too long: %s", base);
-    goto out;
-  }
-  r = lb_cluster_lock_cache(cluster, deadline, &fd);
-  if (r == 0 && access(ret, F_OK) < 0) r = make_template(cluster, postgres, base, ret);
-out:
-  if (fd >= 0) close(fd); /* and with it the lock */
-  free(postgres);
-  return r;
-}
-
 /* ---- starting -------------------------------------------------------------------------------- */
 
 /* Settings are appended in the order in which they win: PostgreSQL takes the last of a name. What
@@ -206,7 +113,7 @@ static int configure(struct lb_cluster *cluster, size_t index) {
       cluster, server, true, "data/postgresql.conf",
       "listen_addresses = '%s'\nport = %u\nunix_socket_directories = ''\nlog_line_prefix = '%%m [%%p] '\n",
       server->host->address, (unsigned)server->port);
-  if (r == 0) r = lb_setting_write(cluster, server, lb_pg_settings, "data/postgresql.conf");
+  if (r == 0) r = lb_setting_write(cluster, server, lb_postgres_settings, "data/postgresql.conf");
   if (r == 0)
     r = lb_server_write(cluster, server, false, "data/pg_hba.conf",
                         "host all all all trust\nhost replication all all trust\n");
@@ -227,7 +134,7 @@ static int configure(struct lb_cluster *cluster, size_t index) {
 
 static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
-  char *postgres = lb_need_path(LB_NEED_POSTGRES), data[300];
+  char *postgres = lb_binary_find(LB_NEED_POSTGRES), data[300];
   if (!postgres) return lb_error(&cluster->err, -ENOENT, "%s: postgres is not installed", server->name);
   snprintf(data, sizeof data, "%s/data", server->dir);
   int r = lb_server_start(cluster, server, (const char *const[]){postgres, "-D", data, NULL}, NULL, true);
@@ -277,9 +184,9 @@ static int caught_up(struct lb_cluster *cluster, size_t index, size_t leader, lb
 
 static int start(struct lb_cluster *cluster, lb_ns deadline) {
   char template[512];
-  int r = lb_pg_template(cluster, deadline, template, sizeof template);
+  int r = lb_postgres_template(cluster, deadline, template, sizeof template);
   for (size_t i = 0; i < cluster->data_count && r == 0; i++) {
-    r = lb_server_copy_template(cluster, &cluster->server[i], template);
+    r = lb_cache_copy(cluster, &cluster->server[i], template);
     if (r == 0) r = configure(cluster, i);
   }
   if (r == 0) r = lb_cluster_launch_all(cluster);
@@ -379,18 +286,10 @@ static int need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
 
 static struct pg_conn *upgrade; /* one controller process plays one trial at a time */
 
-int lb_pg_say(struct lb_cluster *cluster, struct pg_conn *conn, lb_ns deadline, const char *sql) {
-  PGresult *result = NULL;
-  int r = pg_query(conn, deadline, &result, sql, 0, NULL);
-  if (r == 0) r = pg_refusal(cluster->env, result);
-  PQclear(result);
-  return r > 0 ? -EIO : r;
-}
-
 static int unlock_tables(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   (void)index;
   if (!upgrade) return lb_fail(cluster->env, -ENOENT, "no tables are locked");
-  int r = lb_pg_say(cluster, upgrade, deadline, "ROLLBACK");
+  int r = lb_postgres_say(cluster, upgrade, deadline, "ROLLBACK");
   pg_close(upgrade);
   upgrade = NULL;
   return r;
@@ -408,9 +307,9 @@ static int lock_tables(struct lb_cluster *cluster, size_t index, lb_ns deadline)
   char said[1][64] = {""};
   int r = upgrade ? lb_fail(cluster->env, -EBUSY, "the tables are locked already") : 0;
   if (r == 0) r = pg_open(cluster->env, NULL, &at, NULL, deadline, &upgrade);
-  if (r == 0) r = lb_pg_say(cluster, upgrade, deadline, "CREATE TABLE IF NOT EXISTS lockbench_upgrade(n int)");
-  if (r == 0) r = lb_pg_say(cluster, upgrade, deadline, "BEGIN");
-  if (r == 0) r = lb_pg_say(cluster, upgrade, deadline, lock);
+  if (r == 0) r = lb_postgres_say(cluster, upgrade, deadline, "CREATE TABLE IF NOT EXISTS lockbench_upgrade(n int)");
+  if (r == 0) r = lb_postgres_say(cluster, upgrade, deadline, "BEGIN");
+  if (r == 0) r = lb_postgres_say(cluster, upgrade, deadline, lock);
   if (r == 0) r = ask_soon(cluster, index, deadline, &(struct question){look, NULL, said, 1});
   return r == 0 && atoi(said[0]) == 0 ? lb_fail(cluster->env, -EIO, "%s lists no locked table", server->name) : r;
 }
@@ -429,15 +328,6 @@ static void clean(struct lb_cluster *cluster) {
   }
 }
 
-static int version(char *buf, size_t size) {
-  char *postgres = lb_need_path(LB_NEED_POSTGRES), number[32];
-  if (!postgres) return -ENOENT;
-  int r = postgres_version(postgres, number, sizeof number);
-  free(postgres);
-  if (r == 0) snprintf(buf, size, "postgresql %s", number);
-  return r;
-}
-
 static const char *const needs[] = {LB_NEED_POSTGRES, LB_NEED_INITDB, NULL};
 
 static const struct lb_ending ending = {.signal = SIGINT, .says = "database system is shut down"};
@@ -454,7 +344,7 @@ const struct lb_family lb_family_postgres = {
     .files = (const char *const[]){"data", NULL},
     .lock_tables = lock_tables,
     .unlock_tables = unlock_tables,
-    .settings = lb_pg_settings,
+    .settings = lb_postgres_settings,
     .by_libc = true,
     .start = start,
     .launch = launch,
@@ -469,5 +359,5 @@ const struct lb_family lb_family_postgres = {
     .counts = counts,
     .promote = promote,
     .clean = clean,
-    .version = version,
+    .version = lb_postgres_version,
 };

@@ -22,7 +22,6 @@
 #include <string.h>
 
 #include "redis.h"
-#include "family.h"
 
 #define MASTER "lockbench"
 #define MARKER "lockbench:ready"

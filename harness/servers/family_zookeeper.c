@@ -22,9 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "family.h"
-#include "server.h"
 #include "jvm.h"
+#include "binary.h"
+#include "cluster.h"
 
 #define LOG_TAIL 32768
 #define JARS "/usr/share/java/"
@@ -141,7 +141,7 @@ static uint16_t local_port(int fd) {
 static int four_letters(struct lb_cluster *cluster, size_t index, const char *word, char *buf, size_t size,
                         lb_ns deadline) {
   const struct lb_server *server = &cluster->server[index];
-  deadline = lb_ask_until(cluster->env, deadline);
+  deadline = lb_cluster_ask_until(cluster, deadline);
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   int r = fd < 0 ? -errno : connect_to(cluster->env, server, fd, deadline);
   int port = r == 0 ? local_port(fd) : 0;
@@ -294,7 +294,7 @@ static int need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   enum { SESSIONS = 2000 };
   int r = 0;
   for (int i = 0; i < SESSIONS && (r == 0 || (r == -ETIMEDOUT && lb_now(cluster->env) < deadline)); i++)
-    r = open_session(cluster, index, lb_ask_until(cluster->env, deadline));
+    r = open_session(cluster, index, lb_cluster_ask_until(cluster, deadline));
   return r;
 }
 
@@ -333,7 +333,7 @@ static void class_path(char *buf, size_t size) {
  * not know it goes on without. */
 static int launch_with(struct lb_cluster *cluster, size_t index, const char *classes) {
   struct lb_server *server = &cluster->server[index];
-  char *java = lb_need_path(NEED_JAVA), path[1000], config[300], tmp[300], texts[OPTIONS_MAX][LB_SETTING_TEXT_MAX];
+  char *java = lb_binary_find(NEED_JAVA), path[1000], config[300], tmp[300], texts[OPTIONS_MAX][LB_SETTING_TEXT_MAX];
   if (!java) return lb_error(&cluster->err, -ENOENT, "%s: java is not installed", server->name);
   class_path(path, sizeof path);
   snprintf(config, sizeof config, "%s/zoo.cfg", server->dir);
@@ -427,12 +427,12 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
 /* From the class itself, because the jar's name need not tell; with it the machine it runs on,
  * which its speed depends on. */
 static int version(char *buf, size_t size) {
-  char *java = lb_need_path(NEED_JAVA), path[1000], said[2000], jvm[32] = "?", zk[32] = "?";
+  char *java = lb_binary_find(NEED_JAVA), path[1000], said[2000], jvm[32] = "?", zk[32] = "?";
   if (!java) return -ENOENT;
   class_path(path, sizeof path);
-  int r = lb_program_output((const char *const[]){java, "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-showversion",
-                                                  "-cp", path, "org.apache.zookeeper.version.VersionInfoMain", NULL},
-                            NULL, said, sizeof said);
+  int r = lb_binary_output((const char *const[]){java, "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-showversion",
+                                                 "-cp", path, "org.apache.zookeeper.version.VersionInfoMain", NULL},
+                           NULL, said, sizeof said);
   free(java);
   if (r < 0) return r;
   const char *v = strstr(said, " version \""), *z = strstr(said, "ZooKeeper, version ");

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "cache.h"
 
 enum { START_MS = 20000, END_MS = 10000, POLL_MS = 20 };
 
@@ -86,7 +87,7 @@ void lb_jvm_archive(struct lb_cluster *cluster, lb_ns deadline, lb_jvm_trainee *
   char path[500];
   int lock = -1;
   lb_ns soon = lb_now(cluster->env) + START_MS * LB_NS_PER_MS;
-  if (!cluster->cache_dir || lb_cluster_lock_cache(cluster, deadline, &lock) < 0) return;
+  if (!cluster->cache_dir || lb_cache_lock(cluster, deadline, &lock) < 0) return;
   archive_path(cluster, path, sizeof path);
   if (access(path, F_OK) < 0) make(cluster, path, soon < deadline ? soon : deadline, start);
   close(lock);

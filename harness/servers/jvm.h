@@ -9,7 +9,7 @@
 
 #include <sys/types.h>
 
-#include "server.h"
+#include "cluster.h"
 
 /* Starts the one server of `trainer` with this option of the JVM, and waits until it serves. 0 or
  * -errno. */

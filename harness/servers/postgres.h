@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * postgres.h - what PostgreSQL needs and how it is set, with a pooler before it, under Patroni, and
- * without. Private to family_postgres.c, family_pooled.c and family_patroni.c.
+ * postgres.h - what PostgreSQL needs and how it is set: alone, behind a pooler, under Patroni. Private to these three families.
  */
 #ifndef LB_SERVERS_POSTGRES_H
 #define LB_SERVERS_POSTGRES_H
 
-#include "server.h"
+#include "cluster.h"
 
 #define LB_NEED_POSTGRES "postgres or /usr/lib/postgresql/*/bin/postgres"
 #define LB_NEED_INITDB "initdb or /usr/lib/postgresql/*/bin/initdb"
@@ -14,7 +13,7 @@
 /* What the primary's standbys are told makes a primary notice within seconds, not a minute, that one
  * was cut off; and a standby that was started before its primary asks again soon. POSIX segments would
  * outlive a killed server. Clients are up to 128. */
-#define LB_PG_SETTINGS                                                                                                 \
+#define LB_POSTGRES_SETTINGS                                                                                           \
   {.name = "shared_buffers = ", .stock = "128MB", .faults = "32MB"},                                                   \
       {.name = "max_connections = ", .stock = "100", .faults = "200", .measured = "200"},                              \
       {.name = "dynamic_shared_memory_type = ", .stock = "posix", .faults = "mmap", .measured = "mmap"},               \
@@ -27,13 +26,15 @@
     .place = LB_SETTING_ELSEWHERE                                                                                      \
   }
 
-extern const struct lb_setting lb_pg_settings[];
+extern const struct lb_setting lb_postgres_settings[];
 
+/* lb_family.version. */
+int lb_postgres_version(char *buf, size_t size);
 /* The path of a freshly initialised data folder, made now if there is none yet. 0 or -errno with cluster->err. */
-int lb_pg_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, size_t size);
+int lb_postgres_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, size_t size);
 
 struct pg_conn;
 /* One statement whose rows do not matter. */
-int lb_pg_say(struct lb_cluster *cluster, struct pg_conn *conn, lb_ns deadline, const char *sql);
+int lb_postgres_say(struct lb_cluster *cluster, struct pg_conn *conn, lb_ns deadline, const char *sql);
 
 #endif

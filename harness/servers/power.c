@@ -1,69 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * The disk of a server: counted, full, copied, and after a loss of power.
+ * What was written after the last sync of a file, as the journal says (disk_page.h), is undone from its end to its begin,
+ * so that what stood there before all of it stands there again.
  */
 #include "power.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/files.h"
+#include "cluster.h"
 #include "preload/disk_page.h"
-#include "server.h"
-#include "network/proc.h"
-#include "preload/skew.h"
-
-/* ---- what it writes, counted ------------------------------------------------------------------- */
-
-static struct lb_disk_page *make_page(const char *path) {
-  int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  struct lb_disk_page *page = MAP_FAILED;
-  /* Servers run as other users, too. */
-  if (fd >= 0 && fchmod(fd, 0666) == 0 && ftruncate(fd, sizeof *page) == 0)
-    page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (fd >= 0) close(fd);
-  return page == MAP_FAILED ? NULL : page;
-}
-
-int lb_disk_watch(struct lb_cluster *cluster, size_t index) {
-  struct lb_server *server = &cluster->server[index];
-  char path[300];
-  if (!cluster->topology->family->by_libc) return -EOPNOTSUPP;
-  int r = lb_server_bring(cluster, server, LB_SHIM_DISK);
-  if (r < 0) return r;
-  snprintf(path, sizeof path, "%s/" LB_DISK_PAGE, server->dir);
-  server->counted = make_page(path);
-  return server->counted ? 0 : -errno;
-}
-
-bool lb_disk_counts(const struct lb_server *server, struct lb_counts *counts) {
-  const struct lb_disk_page *page = server->counted;
-  if (!page || atomic_load(&page->loaded) == 0) return false;
-  lb_counts_add(counts, "writes to files", atomic_load(&page->writes));
-  lb_counts_add(counts, "bytes written", atomic_load(&page->bytes));
-  lb_counts_add(counts, "fsyncs", atomic_load(&page->syncs));
-  return true;
-}
-
-void lb_disk_forget(struct lb_server *server) {
-  if (server->counted) munmap(server->counted, sizeof *server->counted);
-  server->counted = NULL;
-}
-
-/* ---- a loss of power: the reader of the journal (disk_page.h) -----------------------------------------
- *
- * What was written after the last sync of a file is undone from its end to its begin, so that what stood there before
- * all of it stands there again. */
 
 struct file { /* one that is in the server's folder now */
   uint64_t device, inode, born;
@@ -309,173 +262,4 @@ int lb_power_is_synced(struct lb_cluster *cluster, size_t index) {
   for (size_t i = 0; r == 0 && i < l->entry_count && !lost; i++) lost = may_be_lost(l, l->entry[i]);
   forget(l);
   return r < 0 && r != -EAGAIN ? r : !lost;
-}
-
-/* ---- a full disk ------------------------------------------------------------------------------
- *
- * What has room already, keeps it: who writes where something stood before is not refused, as on any disk. */
-
-#define ROOM "mode=0755,size=400m" /* more than any server needs in a trial */
-#define FILLER "lockbench.filler"
-
-static int cannot(struct lb_cluster *cluster, const struct lb_server *server, int error, const char *what) {
-  return lb_error(&cluster->err, -error, "%s: %s: %s", server->name, what, strerror(error));
-}
-
-static void name_filler(const struct lb_server *server, char path[400]) {
-  snprintf(path, 400, "%s/" FILLER, server->dir);
-}
-
-int lb_room_make(struct lb_cluster *cluster, size_t index) {
-  const struct lb_server *server = &cluster->server[index];
-  if (!lb_proc_sandboxed) return cannot(cluster, server, EPERM, "no disk of its own without a sandbox");
-  if (mount("lockbench", server->dir, "tmpfs", MS_NOSUID | MS_NODEV, ROOM) < 0)
-    return cannot(cluster, server, errno, "no disk of its own");
-  cluster->server[index].own_disk = true;
-  return 0;
-}
-
-/* The large part at once, the rest as it comes, for the server may take some meanwhile. */
-static int take_all(int fd) {
-  static const char piece[65536];
-  struct statvfs left;
-  if (fstatvfs(fd, &left) < 0) return -errno;
-  off_t bytes = (off_t)(left.f_bavail * left.f_frsize);
-  if (bytes > 0 && fallocate(fd, 0, 0, bytes) < 0 && errno != ENOSPC) return -errno;
-  if (lseek(fd, 0, SEEK_END) < 0) return -errno;
-  while (write(fd, piece, sizeof piece) > 0) continue;
-  return errno == ENOSPC ? 0 : -errno;
-}
-
-int lb_room_fill(struct lb_cluster *cluster, size_t index) {
-  const struct lb_server *server = &cluster->server[index];
-  char path[400];
-  if (!server->own_disk) return cannot(cluster, server, EPERM, "it has no disk of its own");
-  name_filler(server, path);
-  int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0) return cannot(cluster, server, errno, "its disk cannot be filled");
-  int r = take_all(fd);
-  struct statvfs left;
-  bool full = r == 0 && fstatvfs(fd, &left) == 0 && left.f_bavail == 0;
-  close(fd);
-  return full ? 0 : cannot(cluster, server, r < 0 ? -r : EAGAIN, "its disk is not full");
-}
-
-int lb_room_free(struct lb_cluster *cluster, size_t index) {
-  const struct lb_server *server = &cluster->server[index];
-  char path[400];
-  struct statvfs left;
-  name_filler(server, path);
-  if (unlink(path) < 0) return cannot(cluster, server, errno, "its disk was not filled");
-  return statvfs(server->dir, &left) == 0 && left.f_bavail > 0
-             ? 0
-             : cannot(cluster, server, ENOSPC, "its disk is still full");
-}
-
-/* ---- a disk that stalls ---- */
-
-int lb_stall_watch(struct lb_cluster *cluster, size_t index) {
-  struct lb_server *server = &cluster->server[index];
-  server->stall = lb_stall_make();
-  return server->stall ? 0 : cannot(cluster, server, errno, "no disk that may stall");
-}
-
-/* ---- copies, by cp(1), compared by diff(1) -----------------------------------------------------
- *
- * Only what a server keeps is copied: its configuration, and the pages that its preload libraries share with us, stay
- * as they are. */
-
-enum { COPY_MS = 15000, PATH_BYTES = 400 };
-
-static const char *const *files_of(const struct lb_cluster *cluster) {
-  static const char *const none[] = {NULL};
-  return cluster->topology->family->files ? cluster->topology->family->files : none;
-}
-
-static void name_copy(const struct lb_server *server, char path[PATH_BYTES]) {
-  snprintf(path, PATH_BYTES, "%s.backup", server->dir);
-}
-
-static int run_tool(struct lb_cluster *cluster, const struct lb_server *server, const char *const argv[],
-                    const char *what) {
-  int r =
-      lb_proc_run(&(struct lb_proc_plan){.argv = argv, .dir = server->dir, .log = server->log}, COPY_MS, &cluster->err);
-  if (r < 0) return lb_error_prefix(&cluster->err, "%s: ", server->name);
-  return r > 0 ? lb_error(&cluster->err, -EIO, "%s: %s", server->name, what) : 0;
-}
-
-static int copy_one(struct lb_cluster *cluster, const struct lb_server *server, const char *from, const char *to,
-                    const char *name) {
-  char source[2 * PATH_BYTES], target[2 * PATH_BYTES];
-  snprintf(source, sizeof source, "%s/%s", from, name);
-  snprintf(target, sizeof target, "%s/%s", to, name);
-  if (access(source, F_OK) < 0) return 0;
-  int r = run_tool(cluster, server, (const char *const[]){"cp", "-a", "--reflink=auto", source, target, NULL},
-                   "its files cannot be copied, its log says why");
-  if (r == 0)
-    r = run_tool(cluster, server, (const char *const[]){"diff", "-rq", source, target, NULL},
-                 "the copy of its files is not like them");
-  return r < 0 ? r : 1;
-}
-
-/* How many there were. */
-static int copy_all(struct lb_cluster *cluster, const struct lb_server *server, const char *from, const char *to) {
-  int copied = 0;
-  for (const char *const *name = files_of(cluster); *name; name++) {
-    int r = copy_one(cluster, server, from, to, *name);
-    if (r < 0) return r;
-    copied += r;
-  }
-  return copied;
-}
-
-int lb_copy_take(struct lb_cluster *cluster, size_t index) {
-  const struct lb_server *server = &cluster->server[index];
-  char copy[PATH_BYTES];
-  name_copy(server, copy);
-  lb_remove_tree(copy);
-  int r = lb_make_dirs(copy);
-  if (r < 0) return lb_error(&cluster->err, r, "%s: no folder for a copy: %s", server->name, strerror(-r));
-  r = copy_all(cluster, server, server->dir, copy);
-  return r == 0 ? lb_error(&cluster->err, -ENOENT, "%s has no files to be copied", server->name) : r < 0 ? r : 0;
-}
-
-static void remove_file(const struct lb_server *server, const char *name) {
-  char path[2 * PATH_BYTES];
-  snprintf(path, sizeof path, "%s/%s", server->dir, name);
-  if (unlink(path) < 0) lb_remove_tree(path);
-}
-
-int lb_copy_put_back(struct lb_cluster *cluster, size_t index) {
-  const struct lb_server *server = &cluster->server[index];
-  char copy[PATH_BYTES];
-  name_copy(server, copy);
-  if (access(copy, F_OK) < 0) return lb_error(&cluster->err, -ENOENT, "%s was never backed up", server->name);
-  for (const char *const *name = files_of(cluster); *name; name++) remove_file(server, *name);
-  int r = copy_all(cluster, server, copy, server->dir);
-  return r < 0 ? r : 0;
-}
-
-void lb_copy_forget_saved(struct lb_cluster *cluster, size_t index) {
-  remove_file(&cluster->server[index], files_of(cluster)[0]);
-}
-
-static size_t count_files(const struct lb_cluster *cluster, const struct lb_server *server) {
-  char path[2 * PATH_BYTES];
-  size_t count = 0;
-  for (const char *const *name = files_of(cluster); *name; name++) {
-    snprintf(path, sizeof path, "%s/%s", server->dir, *name);
-    count += access(path, F_OK) == 0;
-  }
-  return count;
-}
-
-int lb_files_wipe(struct lb_cluster *cluster, size_t index) {
-  struct lb_server *server = &cluster->server[index];
-  if (count_files(cluster, server) == 0)
-    return lb_error(&cluster->err, -ENOENT, "%s has no files to be removed", server->name);
-  for (const char *const *name = files_of(cluster); *name; name++) remove_file(server, *name);
-  if (count_files(cluster, server) > 0) return lb_error(&cluster->err, -EIO, "%s still has files", server->name);
-  server->wiped = true;
-  return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Redis: one server, or several that do not know each other.
+ * One Redis server: configured, started, asked, filled.
  *
  * What a server keeps is a property of the topology, not of the medium: a Redis that writes nothing forgets its locks
  * in a restart, whatever disk it stands on. One that keeps something keeps it in its append-only file, and the
@@ -19,9 +19,7 @@
 #include <string.h>
 
 #include "backends/redis/redis.h"
-#include "family.h"
-
-static const struct lb_setting settings[] = {LB_REDIS_SETTINGS, {0}};
+#include "binary.h"
 
 int lb_redis_configure(struct lb_cluster *cluster, const struct lb_server *server, const char *more) {
   const char *address = server->host->address;
@@ -48,7 +46,7 @@ int lb_redis_configure_data(struct lb_cluster *cluster, const struct lb_server *
 }
 
 int lb_redis_launch(struct lb_cluster *cluster, struct lb_server *server, const char *argv0) {
-  char *program = lb_need_path(LB_NEED_REDIS), config[300];
+  char *program = lb_binary_find(LB_NEED_REDIS), config[300];
   if (!program) return lb_error(&cluster->err, -ENOENT, "%s: not installed: " LB_NEED_REDIS, server->name);
   snprintf(config, sizeof config, "%s/redis.conf", server->dir);
   int r = lb_server_start(cluster, server, (const char *const[]){program, config, NULL}, argv0, false);
@@ -66,7 +64,7 @@ redisReply *lb_redis_ask(struct lb_cluster *cluster, size_t index, lb_ns deadlin
   redisReply *reply = NULL;
   int argc = 0;
   while (argv[argc]) argc++;
-  deadline = lb_ask_until(cluster->env, deadline);
+  deadline = lb_cluster_ask_until(cluster, deadline);
   struct lb_endpoint at = {.service = server->service, .host = server->host->address, .port = server->port};
   if (redis_open(cluster->env, &at, deadline, &conn) != 0) return NULL;
   if (redis_call(conn, deadline, &reply, argc, argv, NULL) != 0) reply = NULL;
@@ -138,25 +136,10 @@ int lb_redis_requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, 
   return ask_number(cluster, index, "stats", "total_reads_processed:", deadline, ret);
 }
 
-/* "cmdstat_evalsha:calls=3,usec=..." in a line each. */
-static int redis_counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct lb_counts *ret) {
-  redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "INFO", "commandstats");
-  if (!reply) return -EIO;
-  for (const char *at = reply->str; at && (at = strstr(at, "cmdstat_")); at++) {
-    char what[40], name[28];
-    unsigned long long calls;
-    if (sscanf(at, "cmdstat_%27[^:]:calls=%llu", name, &calls) != 2) continue;
-    snprintf(what, sizeof what, "command %s", name);
-    lb_counts_add(ret, what, calls);
-  }
-  freeReplyObject(reply);
-  return 0;
-}
-
 int lb_redis_version(char *buf, size_t size) {
-  char *program = lb_need_path(LB_NEED_REDIS), said[300];
+  char *program = lb_binary_find(LB_NEED_REDIS), said[300];
   if (!program) return -ENOENT;
-  int r = lb_program_output((const char *const[]){program, "--version", NULL}, "redis-server", said, sizeof said);
+  int r = lb_binary_output((const char *const[]){program, "--version", NULL}, "redis-server", said, sizeof said);
   free(program);
   if (r < 0) return r;
   const char *v = strstr(said, "v=");
@@ -342,72 +325,3 @@ int lb_redis_free_memory(struct lb_cluster *cluster, size_t index, lb_ns deadlin
              ? -EIO
              : LB_REDIS_EXPECT(cluster, index, deadline, NULL, "not deleted", "DEL", "lockbench:filler:0");
 }
-
-/* ---- a full disk: it is written to until its append-only file does not grow any more. One that syncs before it answers ends then; another one refuses ---- */
-
-enum { TRIES = 8, VALUE_BYTES = 65536 };
-
-/* lb_family.need_room, and what one that ends says. */
-static int redis_need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
-  static char value[VALUE_BYTES + 1];
-  int r = 0;
-  memset(value, 'x', VALUE_BYTES);
-  for (int i = 0; i < TRIES && r == 0; i++)
-    r = LB_REDIS_EXPECT(cluster, index, deadline, NULL, "not written", "SET", "lockbench:room", value);
-  return r < 0 && strstr(cluster->env->err, "MISCONF") ? -ENOSPC : r;
-}
-
-/* ---- hooks ----------------------------------------------------------------------------------- */
-
-static int launch(struct lb_cluster *cluster, size_t index) {
-  return lb_redis_launch(cluster, &cluster->server[index], "redis-server");
-}
-
-static int start(struct lb_cluster *cluster, lb_ns deadline) {
-  int r = 0;
-  for (size_t i = 0; i < cluster->server_count && r == 0; i++)
-    r = lb_redis_configure_data(cluster, &cluster->server[i], "");
-  if (r == 0) r = lb_cluster_launch_all(cluster);
-  return r < 0 ? r : lb_cluster_await(cluster, deadline, lb_cluster_all_answer, "every server answers");
-}
-
-/* The first server that answers, provided that a majority does. Without a majority no client gets a lock, so no server
- * decides. */
-static int primary(struct lb_cluster *cluster, lb_ns deadline) {
-  int first = -ENOENT;
-  size_t answering = 0, enough = cluster->data_count / 2 + 1;
-  for (size_t i = 0; i < cluster->data_count && answering < enough; i++) {
-    if (lb_redis_ping(cluster, i, deadline) != 0) continue;
-    if (answering++ == 0) first = (int)i;
-  }
-  return answering >= enough ? first : -ENOENT;
-}
-
-const struct lb_family lb_family_redis = {
-    .name = "redis",
-    .ends_by = LB_ENDS_BY_WALL,
-    .needs = (const char *const[]){LB_NEED_REDIS, NULL},
-    .service = "redis",
-    .ending = &lb_redis_ending,
-    .fill_memory = lb_redis_fill_memory,
-    .free_memory = lb_redis_free_memory,
-    .end_session = lb_redis_end_session,
-    .files = lb_redis_files,
-    .save = lb_redis_save,
-    .settings = settings,
-    .by_libc = true,
-    .majority = true,
-    .independent = true,
-    .start = start,
-    .launch = launch,
-    .answers = lb_redis_ping,
-    .healthy = lb_cluster_all_answer,
-    .primary = primary,
-    .need_room = redis_need_room,
-    .no_room = LB_REDIS_NO_ROOM,
-    .wall_ms = lb_redis_wall_ms,
-    .commits = lb_redis_commits,
-    .requests = lb_redis_requests,
-    .counts = redis_counts,
-    .version = lb_redis_version,
-};

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * redis.h - one Redis server and how it is asked; shared by family_redis.c,
- * family_sentinel.c and family_cluster.c, private to them.
+ * redis.h - one Redis server and how it is asked. Private to the three families that start one.
  */
 #ifndef LB_SERVERS_REDIS_H
 #define LB_SERVERS_REDIS_H
 
 #include <hiredis/hiredis.h>
 
-#include "server.h"
+#include "cluster.h"
 
 /* What a Redis needs, as an entry of lb_family.needs. The server and its dump checker are one
  * program that looks at its own name; some distributions install the checker alone. So it is

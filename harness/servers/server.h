@@ -1,55 +1,56 @@
 /* SPDX-License-Identifier: MIT
  *
- * server.h - what the families share: finding programs, writing configuration, starting,
- * waiting by asking. Private to family*.c, topology.c, cluster.c
- * and disk.c.
+ * server.h - one server of a cluster: its files, its process, its clocks.
  */
 #ifndef LB_SERVER_H
 #define LB_SERVER_H
 
-#include "cluster.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "network/net.h"
+#include "network/proc.h"
 #include "preload/skew.h"
 
-/* Path of the first alternative of a need (see lb_family.needs) that exists; malloc'd, NULL = none
- * does. */
-char *lb_need_path(const char *need);
-/* Output of a command, stdout and stderr, cut to `size`. 0 or -errno; its exit status does not
- * matter. */
-int lb_program_output(const char *const argv[], const char *argv0, char *buf, size_t size);
+struct lb_cluster;
+struct lb_disk_page;
+struct lb_stall;
+
+struct lb_server {
+  char name[32];       /* "redis-1", "sentinel-2", "zookeeper-1": also its log file (NAME.log) and data folder */
+  const char *service; /* endpoint.service */
+  struct lb_host *host;
+  uint16_t port;          /* where clients reach it */
+  uint16_t extra_port[2]; /* further free ports on its host (ZooKeeper quorum and election) */
+  bool data;              /* holds lock state: counts for node N, replicas, majority (a Sentinel does not) */
+  char dir[256];          /* its own data folder, empty and existing before start */
+  char log[256];
+  const char *const *env;       /* "NAME=value" for its process, NULL-terminated; NULL = nothing extra */
+  char journal[300];            /* the file in which a preload library keeps what it writes, see power.h; "" = none */
+  struct lb_stall *stall;       /* its disk, which may stall; NULL = it may not */
+  bool wiped;                   /* its files were removed, so it does not begin a cluster: it joins one */
+  bool own_disk;                /* its folder is a file system of its own, which may be filled (room.h) */
+  struct lb_disk_page *counted; /* what it writes, see lb_disk_watch; NULL = not counted */
+  struct lb_skew *skew; /* its clocks, see lb_server_skew; NULL = true ones, it runs without the preload library */
+  struct lb_proc proc;
+};
 
 /* Writes a file below the server's folder; append = after what is there. 0 or -errno with
  * cluster->err. */
 int lb_server_write(struct lb_cluster *cluster, const struct lb_server *server, bool append, const char *name,
                     const char *format, ...) __attribute__((format(printf, 5, 6)));
-/* The folder for what is made once and used by many trials: cache_dir, or without one the first
- * server's own. */
-const char *lb_cluster_cache(const struct lb_cluster *cluster);
-/* Makes that folder and locks it, so that only one process at a time makes such a thing. 0 with *ret_fd,
- * whose close() gives it back, or -errno with cluster->err (-ETIMEDOUT). */
-int lb_cluster_lock_cache(struct lb_cluster *cluster, lb_ns deadline, int *ret_fd);
-/* Copies a data folder that was made once as the server's own, "data". 0 or -errno with cluster->err. */
-int lb_server_copy_template(struct lb_cluster *cluster, const struct lb_server *server, const char *template);
+/* Gives one server clocks that can be set, true ones for now: server->skew. They start with the
+ * server and outlive its restarts, so call it when its folder exists and before start(). 0 or
+ * -errno with err (-ENOENT: there is no preload library). */
+int lb_server_skew(struct lb_cluster *cluster, size_t index);
 /* Puts a preload library within reach of its process. 0 or -errno with cluster->err. */
 int lb_server_bring(struct lb_cluster *cluster, const struct lb_server *server, enum lb_shim which);
 /* Starts the server's process in its folder, with the preload libraries that it needs. 0 or -errno with
  * cluster->err. */
 int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const char *const argv[], const char *argv0,
                     bool unprivileged);
-/* Starts all servers of the cluster. */
-int lb_cluster_launch_all(struct lb_cluster *cluster);
 /* 0; -EIO if its process has ended, with its last words in cluster->err. */
 int lb_server_check_alive(struct lb_cluster *cluster, struct lb_server *server);
-/* Until its servers are asked again (lb_family.poll_ms). */
-void lb_cluster_doze(const struct lb_cluster *cluster);
-/* Asks `ready` (0 = yes; else why not, in env->err) until it says yes. 0; -ETIMEDOUT; -EIO when a
- * server ended meanwhile, with its last words; cluster->err says what was awaited and
- * what came instead. */
-int lb_cluster_await(struct lb_cluster *cluster, lb_ns deadline,
-                     int (*ready)(struct lb_cluster *cluster, lb_ns deadline), const char *what);
-/* Every server answers by itself: a `ready` for lb_cluster_await. */
-int lb_cluster_all_answer(struct lb_cluster *cluster, lb_ns deadline);
-/* The deadline for one question to one server, so that a silent one does not eat the time of the
- * others. */
-lb_ns lb_ask_until(struct lb_env *env, lb_ns deadline);
 
 #endif

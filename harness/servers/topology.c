@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "server.h"
+#include "binary.h"
 
 static const struct lb_topology topologies[] = {
     {.name = "none",
@@ -340,7 +339,7 @@ bool lb_topology_serves(const struct lb_topology *topology, const char *const *n
 
 static const char *look_for_needs(const struct lb_family *family) {
   for (const char *const *need = family->needs; need && *need; need++) {
-    char *path = lb_need_path(*need);
+    char *path = lb_binary_find(*need);
     if (!path) return *need;
     free(path);
   }
@@ -388,7 +387,7 @@ bool lb_topology_on_disk(const struct lb_topology *topology, bool memory_storage
   return topology->keeps == LB_KEEPS_ON_DISK || !memory_storage;
 }
 
-const char *lb_keeps_text(enum lb_keeps keeps) {
+const char *lb_topology_keeps_text(enum lb_keeps keeps) {
   switch (keeps) {
     case LB_KEEPS_NOTHING: return "nothing: a server that is restarted comes back empty";
     case LB_KEEPS_AS_ASKED: return "everything, in memory or synced to disk, as `storage` of the scenario says";

@@ -68,6 +68,6 @@ bool lb_topology_majority(const struct lb_topology *topology);
 /* Whether its servers' folders lie on a disk, with this `storage` of the scenario. */
 bool lb_topology_on_disk(const struct lb_topology *topology, bool memory_storage);
 /* "nothing", ... : what enum lb_keeps says, for people. */
-const char *lb_keeps_text(enum lb_keeps keeps);
+const char *lb_topology_keeps_text(enum lb_keeps keeps);
 
 #endif

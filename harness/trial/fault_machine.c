@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "fault.h"
 #include "servers/power.h"
+#include "servers/room.h"
 
 enum { FILL_MS = 20000, NEED_MS = 10000, END_MS = 5000, POLL_MS = 5 };
 enum { QUICK_MS = 1000, ASK_MS = 4000, FLOW_MS = 500, CLOCK_ERROR_MS = 500, RATE_LOOK_MS = 400, RATE_ASKS = 5 };

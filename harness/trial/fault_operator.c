@@ -17,7 +17,7 @@
 #include "client/client.h"
 #include "fault.h"
 #include "network/proctree.h"
-#include "servers/power.h"
+#include "servers/datadir.h"
 #include "timeline.h"
 
 enum { END_MS = 15000, HAND_OVER_MS = 15000, CANCEL_MS = 3000, OCCUPY_MS = 3000 };
@@ -264,7 +264,7 @@ static int signal_servers(struct lb_doing *d, int sig) {
 static int take_all(struct lb_doing *d) {
   struct lb_cluster *cluster = &d->s->cluster;
   for (size_t i = 0; i < d->a->server_count; i++)
-    if (d->a->server[i]->data && lb_copy_take(cluster, lb_doing_index(d, i)) < 0)
+    if (d->a->server[i]->data && lb_datadir_copy(cluster, lb_doing_index(d, i)) < 0)
       return lb_doing_fail(d, "%s: %s", d->step->text, cluster->err.text);
   return 0;
 }
@@ -276,7 +276,7 @@ static int back_up(struct lb_doing *d) {
   if (r == 0) r = take_all(d);
   if (signal_servers(d, SIGCONT) < 0) r = -1;
   for (size_t i = 0; i < d->a->server_count && has_to_save(d); i++)
-    if (d->a->server[i]->data) lb_copy_forget_saved(&d->s->cluster, lb_doing_index(d, i));
+    if (d->a->server[i]->data) lb_datadir_forget_saved(&d->s->cluster, lb_doing_index(d, i));
   return r;
 }
 
@@ -293,13 +293,13 @@ static int change_files(struct lb_doing *d, int (*change)(struct lb_cluster *clu
   return 0;
 }
 
-static int put_back(struct lb_doing *d) { return change_files(d, lb_copy_put_back); }
-static int wipe(struct lb_doing *d) { return change_files(d, lb_files_wipe); }
+static int put_back(struct lb_doing *d) { return change_files(d, lb_datadir_restore); }
+static int wipe(struct lb_doing *d) { return change_files(d, lb_datadir_wipe); }
 
 static int start_all(struct lb_doing *d) {
   int r = lb_doing_restart(d);
   for (size_t i = 0; i < d->a->server_count && has_to_save(d); i++)
-    if (d->a->server[i]->data) lb_copy_forget_saved(&d->s->cluster, lb_doing_index(d, i));
+    if (d->a->server[i]->data) lb_datadir_forget_saved(&d->s->cluster, lb_doing_index(d, i));
   return r;
 }
 

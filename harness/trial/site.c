@@ -16,7 +16,9 @@
 #include "network/cut.h"
 #include "network/line.h"
 #include "network/net.h"
+#include "servers/disk.h"
 #include "servers/power.h"
+#include "servers/room.h"
 #include "network/sandbox.h"
 #include "workload.h"
 
@@ -78,11 +80,11 @@ static int prepare_servers(struct lb_stage *s) {
   int r = 0;
   if (lb_scenario_needs(s->plan->scenario, LB_NEED_ROOM))
     r = for_each_server(s, lb_room_make, "no disk that could be full");
-  if (r == 0 && s->site.has.clocks) r = for_each_server(s, lb_cluster_skew, "no clocks");
+  if (r == 0 && s->site.has.clocks) r = for_each_server(s, lb_server_skew, "no clocks");
   if (r == 0 && lb_scenario_needs(s->plan->scenario, LB_NEED_SYNCS))
     r = for_each_server(s, lb_power_watch, "what is written cannot be seen");
   if (r == 0 && lb_scenario_needs(s->plan->scenario, LB_NEED_STALL))
-    r = for_each_server(s, lb_stall_watch, "no disk that may stall");
+    r = for_each_server(s, lb_disk_may_stall, "no disk that may stall");
   return r;
 }
 

@@ -48,7 +48,7 @@
 #include "servers/cluster.h"
 #include "network/net.h"
 #include "network/sandbox.h"
-#include "servers/family.h"
+#include "servers/setting.h"
 #include "trial/workload.h"
 
 enum { TTL_MS = 10000, WINDOWS_MAX = 100, COUNTS_MAX = 8, SIDES = 3, ASK_S = 5, WARM_UP_TURNS = 4 };

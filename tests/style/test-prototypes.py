@@ -27,7 +27,6 @@ OTHERS = {
     "harness/scenario/reader.h": 12,
     "harness/scenario/scenario.h": 3,
     "harness/scenario/step.h": 8,
-    "harness/servers/cluster.h": 1,
     "harness/show/campaign_text.h": 7,
     "harness/show/explain_cell.h": 1,
 }

@@ -181,7 +181,7 @@ static void run(const struct lb_topology *topology, const char *cache) {
     check(false, "a folder can be made: %s", strerror(errno));
     return;
   }
-  for (size_t i = 0; i < cluster.server_count && r == 0; i++) r = lb_cluster_skew(&cluster, i);
+  for (size_t i = 0; i < cluster.server_count && r == 0; i++) r = lb_server_skew(&cluster, i);
   if (r == 0) r = lb_cluster_start(&cluster, in_ms(START_S * 1000));
   if (check(r == 0, "it starts with clocks of its own %s", r ? cluster.err.text : "")) {
     int p = lb_cluster_primary(&cluster, in_ms(2000));
@@ -211,7 +211,7 @@ static void run(const struct lb_topology *topology, const char *cache) {
 static void without_the_library(void) {
   cluster = (struct lb_cluster){.topology = lb_topology_find("redis"), .env = &env.base, .server_count = 1};
   setenv(LB_CLOCK_SHIM_VARIABLE, "/nowhere/" LB_CLOCK_SHIM, 1);
-  check(lb_cluster_skew(&cluster, 0) == -ENOENT && strstr(cluster.err.text, LB_CLOCK_SHIM), "without the library: %s",
+  check(lb_server_skew(&cluster, 0) == -ENOENT && strstr(cluster.err.text, LB_CLOCK_SHIM), "without the library: %s",
         cluster.err.text);
   unsetenv(LB_CLOCK_SHIM_VARIABLE);
 }

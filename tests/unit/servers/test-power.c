@@ -14,9 +14,10 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "scratch.h"
-#include "servers/server.h"
+#include "servers/cluster.h"
 #include "preload/disk_page.h"
 #include "servers/power.h"
+#include "servers/room.h"
 
 static char scratch[200], writer[PATH_MAX + 20];
 static struct lb_cluster cluster;

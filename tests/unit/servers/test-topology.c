@@ -26,7 +26,7 @@ TEST(every_row_is_complete) {
     assert_true(t->data_count + t->other_count <= LB_SERVERS_MAX);
     assert_true((t->data_count > 0) == (strcmp(t->name, "none") != 0 && !t->members));
     assert_true((t->other_count > 0) == (t->family->other_service != NULL));
-    assert_string_not_equal(lb_keeps_text(t->keeps), "?");
+    assert_string_not_equal(lb_topology_keeps_text(t->keeps), "?");
     assert_true(!t->settings || t->settings[strlen(t->settings) - 1] == '\n');
     assert_true(!t->synchronous || t->data_count > 1);
     assert_true(t->favourite == 0 || (t->family == &lb_family_sentinel && t->favourite > 1 &&

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * binary.h - the programs of servers: where they are installed, and what they print.
+ */
+#ifndef LB_BINARY_H
+#define LB_BINARY_H
+
+#include <stddef.h>
+
+/* Path of the first alternative of a need (see lb_family.needs) that exists; malloc'd, NULL = none does. */
+char *lb_binary_find(const char *need);
+/* Output of a command, stdout and stderr, cut to `size`. 0 or -errno; its exit status does not matter. */
+int lb_binary_output(const char *const argv[], const char *argv0, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cache.h - what is made once and used by many trials: a data folder, an archive of classes.
+ */
+#ifndef LB_CACHE_H
+#define LB_CACHE_H
+
+#include "cluster.h"
+
+/* The folder for it: cache_dir, or without one the first server's own. */
+const char *lb_cache_dir(const struct lb_cluster *cluster);
+/* Makes that folder and locks it, so that only one process at a time makes such a thing. 0 with *ret_fd, whose close()
+ * gives it back, or -errno with cluster->err (-ETIMEDOUT). */
+int lb_cache_lock(struct lb_cluster *cluster, lb_ns deadline, int *ret_fd);
+/* Copies a data folder that was made once as the server's own, "data". 0 or -errno with cluster->err. */
+int lb_cache_copy(struct lb_cluster *cluster, const struct lb_server *server, const char *template);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The template is a freshly initialised data folder, made once per run and copied for every server: initdb takes a
+ * second of CPU, a copy of its result a few hundredths. It appears under its name by rename, so it is whole or absent; a
+ * lock only keeps several trials from making it at the same time, and goes with its holder.
+ */
+#include "postgres.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backends/postgres/pg.h"
+#include "base/files.h"
+#include "binary.h"
+#include "cache.h"
+
+#define INITDB_MS 60000
+
+const struct lb_setting lb_postgres_settings[] = {
+    LB_POSTGRES_SETTINGS,
+    {.name = "full_page_writes = ", .stock = "on", .unsynced = "off"},
+    {0},
+};
+
+/* "15.12" of this program. */
+static int postgres_version(const char *postgres, char *buf, size_t size) {
+  char said[200], number[24];
+  int r = lb_binary_output((const char *const[]){postgres, "--version", NULL}, NULL, said, sizeof said);
+  if (r < 0) return r;
+  if (sscanf(said, "postgres (PostgreSQL) %23s", number) != 1) return -EPROTO;
+  snprintf(buf, size, "%s", number);
+  return 0;
+}
+
+/* initdb of the same installation as postgres: the names in PATH may be links to different
+ * versions. */
+static char *initdb_beside(const char *postgres) {
+  char real[PATH_MAX], *path = NULL;
+  if (!realpath(postgres, real)) return NULL;
+  if (asprintf(&path, "%s/initdb", dirname(real)) < 0) return NULL;
+  if (access(path, X_OK) == 0) return path;
+  free(path);
+  return lb_binary_find(LB_NEED_INITDB);
+}
+
+static int run_initdb(struct lb_cluster *cluster, const char *postgres, const char *dir) {
+  char data[600], log[600];
+  char *initdb = initdb_beside(postgres);
+  if (!initdb) return lb_error(&cluster->err, -ENOENT, "initdb is not installed");
+  snprintf(data, sizeof data, "%s/data", dir);
+  snprintf(log, sizeof log, "%s/initdb.log", dir);
+  int r = lb_proc_run(&(struct lb_proc_plan){.argv = (const char *const[]){initdb, "-D", data, "-U", "lockbench", "-A",
+                                                                           "trust", "-E", "UTF8", "--locale=C",
+                                                                           "--no-sync", "--no-instructions", NULL},
+                                             .dir = dir,
+                                             .log = log,
+                                             .unprivileged = true},
+                      INITDB_MS, &cluster->err);
+  free(initdb);
+  if (r < 0) return lb_error_prefix(&cluster->err, "initdb: ");
+  return r > 0 ? lb_error(&cluster->err, -EIO, "initdb failed with status %d", r) : 0;
+}
+
+/* initdb works in a folder of its own below `base`: a rename is only atomic within one file
+ * system. */
+static int make_template(struct lb_cluster *cluster, const char *postgres, const char *base, const char *path) {
+  char building[400], data[420];
+  snprintf(building, sizeof building, "%s/pg-building-XXXXXX", base);
+  if (!mkdtemp(building)) return lb_error(&cluster->err, -errno, "cannot make a folder in %s: %m", base);
+  snprintf(data, sizeof data, "%s/data", building);
+  int r = run_initdb(cluster, postgres, building);
+  if (r == 0) lb_dig_holes(data);
+  if (r == 0 && rename(data, path) < 0) r = lb_error(&cluster->err, -errno, "cannot name the template %s: %m", path);
+  lb_remove_tree(building);
+  return r;
+}
+
+/* Its path in cluster->cache_dir, made now if there is none yet. The version is part of the name, so a cache that
+ * outlives an upgrade is not used. The lock is taken before looking: who had to wait for it usually finds the template
+ * made. */
+int lb_postgres_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, size_t size) {
+  const char *base = lb_cache_dir(cluster);
+  char *postgres = lb_binary_find(LB_NEED_POSTGRES), number[24];
+  int fd = -1, r = postgres ? postgres_version(postgres, number, sizeof number) : -ENOENT;
+  if (r < 0) {
+    r = lb_error(&cluster->err, r, "cannot run postgres: %s", strerror(-r));
+    goto out;
+  }
+  if ((size_t)snprintf(ret, size, "%s/pg-template-%s", base, number) >= size) {
+    r = lb_error(&cluster->err, -ENAMETOOLONG, "the path of the template folder is too long: %s", base);
+    goto out;
+  }
+  r = lb_cache_lock(cluster, deadline, &fd);
+  if (r == 0 && access(ret, F_OK) < 0) r = make_template(cluster, postgres, base, ret);
+out:
+  if (fd >= 0) close(fd); /* and with it the lock */
+  free(postgres);
+  return r;
+}
+
+int lb_postgres_say(struct lb_cluster *cluster, struct pg_conn *conn, lb_ns deadline, const char *sql) {
+  PGresult *result = NULL;
+  int r = pg_query(conn, deadline, &result, sql, 0, NULL);
+  if (r == 0) r = pg_refusal(cluster->env, result);
+  PQclear(result);
+  return r > 0 ? -EIO : r;
+}
+
+int lb_postgres_version(char *buf, size_t size) {
+  char *postgres = lb_binary_find(LB_NEED_POSTGRES), number[32];
+  if (!postgres) return -ENOENT;
+  int r = postgres_version(postgres, number, sizeof number);
+  free(postgres);
+  if (r == 0) snprintf(buf, size, "postgresql %s", number);
+  return r;
+}
