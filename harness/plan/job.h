@@ -10,8 +10,7 @@
 #include "trial/trial.h"
 
 struct lb_job {
-  size_t cell;      /* of its plan */
-  const char *text; /* what `read` of its source makes the job of; NULL = it was there before the engine began */
+  size_t cell; /* of its plan */
   struct lb_trial_plan plan;
 };
 

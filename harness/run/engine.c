@@ -18,7 +18,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,9 +36,8 @@ enum { TICK_MS = 1000, LOOK_MS = 20, PATIENCE_S = 180, CAMPAIGN_PATIENCE_S = 120
 
 /* ---- a worker ---- */
 
-/* A worker is a process that plays a job, and then the jobs of its pool that it is told. It inherits all jobs that are
- * there when it starts, so an order is the address of one. A job that came later is sent as its text. Both are less
- * than a pipe holds, so no writer waits for a reader.
+/* A worker is a process that plays a job, and then the jobs of its pool that it is told. It inherits all jobs, so an
+ * order is the address of one. That is less than a pipe holds, so no writer waits for a reader.
  *
  * The child inherits the write end of outcomes and this process closes its own copy: so the pipe ends when the trial
  * does, however it ends. Orders have no such end, for processes that start later inherit our copy: the last order says
@@ -54,16 +52,11 @@ struct says {
   int result;
   struct lb_outcome outcome;
 };
-struct order {
-  const struct lb_trial_plan *plan; /* NULL = the text that follows, or the end */
-  size_t length;
-};
 
 /* ---- in the process of a trial -------------------------------------------------------------------------------- */
 
 struct pipes {
   int out, in;
-  const struct lb_source *source;
 };
 
 static void deliver(void *to, int result, const struct lb_outcome *outcome) {
@@ -74,12 +67,8 @@ static void deliver(void *to, int result, const struct lb_outcome *outcome) {
 
 static const struct lb_trial_plan *hear_order(void *to) {
   const struct pipes *pipes = to;
-  static char text[LB_JOB_TEXT_MAX];
-  struct order order;
-  if (!lb_read_exactly(pipes->in, &order, sizeof order)) return NULL;
-  if (order.plan || order.length == 0) return order.plan;
-  if (order.length > sizeof text || !lb_read_exactly(pipes->in, text, order.length)) return NULL;
-  return pipes->source->input->read(pipes->source->of, text);
+  const struct lb_trial_plan *order;
+  return lb_read_exactly(pipes->in, &order, sizeof order) ? order : NULL;
 }
 
 static _Noreturn void work(const struct lb_trial_plan *plan, struct pipes *pipes, const char *folder,
@@ -105,14 +94,14 @@ static void close_both(const int fd[2]) {
   close(fd[1]);
 }
 
-static int worker_start(const struct lb_source *source, const struct lb_job *job, const struct lb_rundir *dir,
-                        struct lb_live *live, struct worker *ret) {
+static int worker_start(const struct lb_job *job, const struct lb_rundir *dir, struct lb_live *live,
+                        struct worker *ret) {
   int out[2], in[2], r = 0;
   if (pipe2(out, O_CLOEXEC) < 0) return -errno;
   if (pipe2(in, O_CLOEXEC) < 0) return r = -errno, close_both(out), r;
   pid_t pid = is_online(&job->plan) ? lb_sandbox_fork_online(dir->alive, dir->guard_pipe)
                                     : lb_sandbox_fork(dir->alive, dir->guard_pipe);
-  if (pid == 0) work(&job->plan, &(struct pipes){out[1], in[0], source}, dir->partial, live);
+  if (pid == 0) work(&job->plan, &(struct pipes){out[1], in[0]}, dir->partial, live);
   close(out[1]);
   close(in[0]);
   if (pid < 0) return close(out[0]), close(in[1]), pid;
@@ -121,12 +110,10 @@ static int worker_start(const struct lb_source *source, const struct lb_job *job
   return 0;
 }
 
-/* One that has died in between is noticed when its outcome is read. */
+/* NULL = nothing comes any more. One that has died in between is noticed when its outcome is read. */
 static void worker_tell(const struct worker *worker, const struct lb_job *job) {
-  const char *text = job ? job->text : NULL;
-  struct order order = {job && !text ? &job->plan : NULL, text ? strlen(text) + 1 : 0};
-  struct iovec parts[] = {{&order, sizeof order}, {(char *)text, order.length}};
-  if (writev(worker->orders, parts, 2) != (ssize_t)(sizeof order + order.length)) kill(worker->pid, SIGKILL);
+  const struct lb_trial_plan *order = job ? &job->plan : NULL;
+  if (write(worker->orders, &order, sizeof order) != (ssize_t)sizeof order) kill(worker->pid, SIGKILL);
 }
 
 /* Half a message counts as none. */
@@ -311,7 +298,7 @@ static int start(struct engine *e, const struct lb_job *job) {
   *live = (struct lb_live){0};
   *slot = (struct slot){0};
   begin(e, slot, job, true);
-  int r = worker_start(e->source, job, e->dir, live, &slot->worker);
+  int r = worker_start(job, e->dir, live, &slot->worker);
   if (r < 0) return lb_error(e->err, r, "cannot start a trial: %s", strerror(-r));
   tick(e);
   return 0;
@@ -379,22 +366,20 @@ static bool waits_for_the_machine(const struct engine *e) {
   return e->left == LB_NEXT_LATER || waits || count(e, is_idle) > 0;
 }
 
-/* Waits until a trial ends, a job or a signal comes, the next tick is due, or starting trials have to be looked at.
+/* Waits until a trial ends, a signal comes, the next tick is due, or starting trials have to be looked at.
  * Deadlines are looked at once a tick or more often, which is soon enough for them. */
 static int wait_for_some(struct engine *e, lb_ns next_tick) {
-  struct pollfd p[LB_JOBS_MOST + 1];
-  int which[LB_JOBS_MOST + 1], n = 0, result = 0;
-  const struct lb_input *input = e->source->input && e->source->input->fd >= 0 ? e->source->input : NULL;
+  struct pollfd p[LB_JOBS_MOST];
+  int which[LB_JOBS_MOST], n = 0, result = 0;
   for (int i = 0; i < e->jobs.most; i++)
     if (e->slot[i].worker.pid) {
       which[n] = i;
       p[n++] = (struct pollfd){.fd = e->slot[i].worker.pipe, .events = POLLIN};
     }
-  p[n] = (struct pollfd){.fd = input ? input->fd : -1, .events = POLLIN};
   lb_ns now = lb_clock_ns();
   int left_ms = next_tick > now ? (int)((next_tick - now) / LB_NS_PER_MS) + 1 : 0;
   if (left_ms > LOOK_MS && waits_for_the_machine(e)) left_ms = LOOK_MS;
-  if (poll(p, (nfds_t)n + 1, left_ms) < 0) return errno == EINTR ? 0 : -errno;
+  if (poll(p, (nfds_t)n, left_ms) < 0) return errno == EINTR ? 0 : -errno;
   for (int i = 0; i < n && result == 0; i++) {
     struct slot *slot = &e->slot[which[i]];
     bool late = lb_clock_ns() > slot->deadline && !is_idle(slot);
@@ -402,7 +387,6 @@ static int wait_for_some(struct engine *e, lb_ns next_tick) {
     if (slot->job) result = finish(e, slot, !p[i].revents);
     else reap(slot); /* it has ended, as it was told, or died while it waited */
   }
-  if (result == 0 && p[n].revents) result = input->hear(e->source->of);
   return result;
 }
 

@@ -15,15 +15,13 @@
 #include "rundir.h"
 #include "trial/trial.h"
 
-enum { LB_JOB_TEXT_MAX = 16 * 1024 }; /* with its end */
-
 enum lb_next {
   LB_NEXT_NOW,
-  LB_NEXT_LATER, /* perhaps: it depends on what runs, or on the writer of the input */
+  LB_NEXT_LATER, /* perhaps: it depends on what runs */
   LB_NEXT_NONE,
 };
 
-/* Called in the engine's process, but for `read`. A job lives until its outcome is given back. */
+/* A job lives until its outcome is given back. */
 struct lb_source {
   void *of;
   size_t left; /* jobs that have not begun, as far as it knows */
@@ -37,18 +35,10 @@ struct lb_source {
   void (*tick)(void *of, const struct lb_job *const running[], size_t count);
   /* Once at most: servers of a trial that starts do not answer for a while, in one line. May be NULL. */
   void (*slow)(void *of, const char *line);
-  /* Where jobs come in while others are played; NULL = nowhere. */
-  struct lb_input {
-    int fd;
-    /* It can be read. Negative ends the engine. */
-    int (*hear)(void *of);
-    /* In the process of a trial, which was started before the job was there: what is to be played, or NULL. */
-    const struct lb_trial_plan *(*read)(void *of, const char *text);
-  } * input;
 };
 
 /* Plays until the source has none left, so many side by side, those that measure alone. 0; -EINTR after SIGINT,
- * SIGTERM or SIGHUP; what `ended` or `hear` returned; other -errno when results could not be written (-ENOSPC also if
+ * SIGTERM or SIGHUP; what `ended` returned; other -errno when results could not be written (-ENOSPC also if
  * the disk is full when a trial is undecided). Then one line is in err, and all trials are dead. */
 int lb_engine_run(struct lb_source *source, const struct lb_rundir *dir, struct lb_jobs jobs, struct lb_error *err);
 

@@ -26,8 +26,6 @@ struct world { /* a source: the trials of one cell, in the order of the plan's j
   char folder[64], path[128];
   struct lb_plan plan;
   struct lb_source source;
-  struct lb_input input;
-  int pipe[2];
   size_t begun, ended, most;
   size_t enough;   /* so many are needed */
   bool one_by_one; /* whether another one is needed is known when the one before has ended */
@@ -37,7 +35,7 @@ struct world { /* a source: the trials of one cell, in the order of the plan's j
 static enum lb_next next(void *of, const struct lb_pool *pool, const struct lb_job **ret) {
   struct world *w = of;
   assert_null(pool);
-  if (w->begun == w->enough) return w->input.fd > 0 ? LB_NEXT_LATER : LB_NEXT_NONE;
+  if (w->begun == w->enough) return LB_NEXT_NONE;
   *ret = &w->plan.jobs[w->begun];
   return w->one_by_one && w->begun > w->ended ? LB_NEXT_LATER : LB_NEXT_NOW;
 }
@@ -116,28 +114,6 @@ TEST(an_outcome_can_end_it) {
   struct world *w = *state;
   w->result = -EPIPE;
   expect(w, 1, -EPIPE, 1);
-}
-
-/* A byte is a job; the end is the end. */
-static int hear(void *of) {
-  struct world *w = of;
-  char byte;
-  ssize_t n = read(w->input.fd, &byte, 1);
-  w->enough += n == 1;
-  if (n == 1 && w->enough == 2) close(w->pipe[1]);
-  if (n == 0) w->input.fd = -1;
-  return n < 0 ? -EIO : 0;
-}
-
-TEST(jobs_may_come_in_until_the_end_of_the_input) {
-  struct world *w = *state;
-  assert_int_equal(pipe(w->pipe), 0);
-  assert_int_equal(write(w->pipe[1], "12", 2), 2);
-  w->enough = 0;
-  w->input = (struct lb_input){.fd = w->pipe[0], .hear = hear};
-  w->source.input = &w->input;
-  expect(w, 1, 0, 2);
-  close(w->pipe[0]);
 }
 
 /* ---- pools ------------------------------------------------------------------------------------------------------- */
