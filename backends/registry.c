@@ -91,7 +91,7 @@ bool lb_protocol_can_fence(const struct lb_protocol *protocol) {
   return protocol->traits & LB_TRAIT_FENCED || has_switch(protocol, "fence");
 }
 
-bool lb_has_point(const char *const *points, const char *name) {
+bool lb_protocol_has_point(const char *const *points, const char *name) {
   for (; points && *points; points++)
     if (strcmp(*points, name) == 0) return true;
   return false;
@@ -174,7 +174,7 @@ static const char *names_complaint(const struct lb_protocol *p) {
     if (!good_name(*point)) return "a point whose name has more than a-z, 0-9 and '-'";
     if (strlen(*point) > POINT_MAX_BYTES) return "a point whose name has more than 31 bytes";
   }
-  if (p->midway && !lb_has_point(p->points, p->midway)) return "a point midway that is none of its points";
+  if (p->midway && !lb_protocol_has_point(p->points, p->midway)) return "a point midway that is none of its points";
   return NULL;
 }
 

@@ -18,7 +18,7 @@ const struct lb_protocol *lb_protocol_to_use(const char *topology);
 /* Whether its grants can carry a fencing token: always (LB_TRAIT_FENCED), or with its boolean option `fence` on. */
 bool lb_protocol_can_fence(const struct lb_protocol *protocol);
 /* Lists of points end with NULL; a protocol may have none. */
-bool lb_has_point(const char *const *points, const char *name);
+bool lb_protocol_has_point(const char *const *points, const char *name);
 /* The flaw that it declares in this statement of conform, with these values of its options (as in lb_config), or
  * NULL. */
 const struct lb_flaw *lb_protocol_flaw(const struct lb_protocol *protocol, const union lb_value *options,

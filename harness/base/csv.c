@@ -18,9 +18,9 @@ enum { TEXT_MAX = 1 << 30 };
 
 static int read_text(const char *path, char **ret_data) {
   size_t size;
-  FILE *file = lb_open_file(path);
+  FILE *file = lb_files_open(path);
   if (!file) return -errno;
-  int r = lb_read_all(fileno(file), TEXT_MAX, ret_data, &size);
+  int r = lb_files_read_all(fileno(file), TEXT_MAX, ret_data, &size);
   fclose(file);
   if (r < 0 || strlen(*ret_data) == size) return r;
   free(*ret_data);

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int lb_make_dirs(const char *path) {
+int lb_files_make_dirs(const char *path) {
   char part[4096];
   size_t length = strlen(path);
   if (length >= sizeof part) return -ENAMETOOLONG;
@@ -35,7 +35,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
   return 0; /* go on: what cannot be removed is left */
 }
 
-void lb_remove_tree(const char *path) { nftw(path, remove_one, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
+void lb_files_remove_tree(const char *path) { nftw(path, remove_one, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
 
 /* ---- copies -------------------------------------------------------------------------------------------------------- */
 
@@ -98,7 +98,7 @@ static int copy_folder(int from, const char *source, int to, const char *target,
   return r;
 }
 
-int lb_copy_tree(const char *from, const char *to, bool sparse) {
+int lb_files_copy_tree(const char *from, const char *to, bool sparse) {
   return copy_folder(AT_FDCWD, from, AT_FDCWD, to, sparse);
 }
 
@@ -115,9 +115,9 @@ static int dig(const char *path, const struct stat *st, int type, struct FTW *wa
   return 0;
 }
 
-void lb_dig_holes(const char *path) { nftw(path, dig, 32, FTW_PHYS | FTW_MOUNT); }
+void lb_files_dig_holes(const char *path) { nftw(path, dig, 32, FTW_PHYS | FTW_MOUNT); }
 
-int lb_close_written(FILE *out) {
+int lb_files_close_written(FILE *out) {
   int r = 0;
   if (ferror(out)) r = errno ? -errno : -EIO;
   if (fflush(out) != 0 && r == 0) r = -errno;
@@ -125,7 +125,7 @@ int lb_close_written(FILE *out) {
   return r;
 }
 
-int lb_read_more(int fd, size_t most, char **data, size_t *size) {
+int lb_files_read_more(int fd, size_t most, char **data, size_t *size) {
   size_t room = 0;
   for (ssize_t n = 1; n != 0;) {
     if (*size + 1 >= room) {
@@ -143,10 +143,10 @@ int lb_read_more(int fd, size_t most, char **data, size_t *size) {
   return 0;
 }
 
-int lb_read_all(int fd, size_t most, char **ret_data, size_t *ret_size) {
+int lb_files_read_all(int fd, size_t most, char **ret_data, size_t *ret_size) {
   char *data = NULL;
   size_t size = 0;
-  int r = lb_read_more(fd, most + 1, &data, &size);
+  int r = lb_files_read_more(fd, most + 1, &data, &size);
   if (r == 0 && size > most) r = -EFBIG;
   if (r < 0) return free(data), r;
   *ret_data = data;
@@ -154,7 +154,7 @@ int lb_read_all(int fd, size_t most, char **ret_data, size_t *ret_size) {
   return 0;
 }
 
-bool lb_read_exactly(int fd, void *to, size_t size) {
+bool lb_files_read_exactly(int fd, void *to, size_t size) {
   for (size_t got = 0; got < size;) {
     ssize_t n = read(fd, (char *)to + got, size - got);
     if (n < 0 && errno == EINTR) continue;
@@ -164,7 +164,7 @@ bool lb_read_exactly(int fd, void *to, size_t size) {
   return true;
 }
 
-int lb_append_file(FILE *out, const char *from) {
+int lb_files_append(FILE *out, const char *from) {
   char block[65536];
   size_t n;
   FILE *in = fopen(from, "re");
@@ -177,7 +177,7 @@ int lb_append_file(FILE *out, const char *from) {
   return r;
 }
 
-FILE *lb_open_file(const char *path) {
+FILE *lb_files_open(const char *path) {
   struct stat st;
   FILE *file = fopen(path, "re");
   if (!file || fstat(fileno(file), &st) < 0 || !S_ISDIR(st.st_mode)) return file;

@@ -84,7 +84,7 @@ int lb_ini_refuse_indented(struct lb_ini *ini) {
 /* The title of a scenario is printed: control characters in it would change the reader's terminal. */
 static int check_text(struct lb_ini *ini, const char *line, size_t len) {
   for (size_t at = 0; at < len;) {
-    size_t bytes = line[at] == '\t' ? 1 : lb_shown_length(line + at, len - at);
+    size_t bytes = line[at] == '\t' ? 1 : lb_text_shown_length(line + at, len - at);
     if (bytes == 0)
       return lb_ini_refuse(ini, -EINVAL,
                            "byte %zu is 0x%02x: not a text file; expected UTF-8 without control characters", at + 1,

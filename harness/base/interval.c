@@ -12,7 +12,7 @@
 #define Z 1.959963984540054 /* what a normal variable exceeds with a chance of 2.5 % */
 #define ONE_SIDED 0.05      /* of a bound where nothing happened: there is only one side */
 
-double lb_upper95_zero(uint64_t n) { return n ? 1 - pow(ONE_SIDED, 1 / (double)n) : 1; }
+double lb_interval_upper95_zero(uint64_t n) { return n ? 1 - pow(ONE_SIDED, 1 / (double)n) : 1; }
 
 /* ---- rates over trials ----------------------------------------------------------------------- */
 
@@ -103,7 +103,7 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-double lb_median(double *values, size_t count) {
+double lb_interval_median(double *values, size_t count) {
   qsort(values, count, sizeof *values, by_size);
   return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }

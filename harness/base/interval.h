@@ -11,7 +11,7 @@
 
 /* The bound after 0 events in n trials: the one-sided upper bound 1 - 0.05^(1/n) (the "rule of three"), which "safe"
  * quotes. */
-double lb_upper95_zero(uint64_t n);
+double lb_interval_upper95_zero(uint64_t n);
 
 /* What a trial adds to a rate: events, and what they could have happened in (faults, hours,
  * hand-offs). A trial without exposure adds nothing. */
@@ -32,7 +32,7 @@ enum { LB_LEAST_TRIALS = 2 };
  * This interval and that of lb_rate_per() allow for trials that differ by more than chance. Trials have to be
  * independent; events within a trial need not be. One trial says nothing of that: the interval is then the one of
  * independent events. Without an event low = 0, and high is the one-sided 95 % bound of independent events, that of
- * lb_upper95_zero(). */
+ * lb_interval_upper95_zero(). */
 struct lb_rate lb_rate_share(const struct lb_part *trial, size_t count);
 /* Events per `per` units of exposure, as in "violations per 1000 hand-offs". */
 struct lb_rate lb_rate_per(const struct lb_part *trial, size_t count, double per);
@@ -44,6 +44,6 @@ struct lb_rate lb_rate_per(const struct lb_part *trial, size_t count, double per
  * what has changed between two runs beside what was meant to, no interval can know. */
 
 /* The median of at least one value; of an even number the mean of the two in the middle. It sorts `values`. */
-double lb_median(double *values, size_t count);
+double lb_interval_median(double *values, size_t count);
 
 #endif

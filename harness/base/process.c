@@ -14,12 +14,12 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-const char *lb_called(void) {
+const char *lb_process_called(void) {
   const char *name = getenv("LOCKBENCH_CALLED_AS");
   return name && *name ? name : "lockbench";
 }
 
-const char *lb_from_here(const char *path) {
+const char *lb_process_from_here(const char *path) {
   char here[4096];
   size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
   return length > 1 && strncmp(path, here, length) == 0 && path[length] == '/' ? path + length + 1 : path;
@@ -28,7 +28,7 @@ const char *lb_from_here(const char *path) {
 /* What is forgotten: everything libpq reads (PG...), and what a Java virtual machine takes as
  * further arguments. */
 
-void lb_environ_forget(void) {
+void lb_process_forget_environ(void) {
   static const char *const prefixes[] = {"PG",
                                          "JAVA_TOOL_OPTIONS=", "_JAVA_OPTIONS=", "JDK_JAVA_OPTIONS=", "CLASSPATH="};
   for (size_t i = 0; environ[i];) {
@@ -59,17 +59,17 @@ static const char *installed(void) {
 }
 
 /* ./bench sets LOCKBENCH_ROOT, so that a tree that was moved finds its own files. */
-const char *lb_root(void) {
+const char *lb_process_root(void) {
   const char *root = getenv("LOCKBENCH_ROOT");
   if (root && *root) return root;
   return *installed() ? installed() : LB_SOURCE_ROOT;
 }
 
-bool lb_is_installed(void) { return *installed() && strcmp(lb_root(), installed()) == 0; }
+bool lb_process_is_installed(void) { return *installed() && strcmp(lb_process_root(), installed()) == 0; }
 
-const char *lb_peers_installer(void) {
+const char *lb_process_peers_installer(void) {
   static char path[PATH_MAX + 20];
-  if (!lb_is_installed()) return "./bench peers";
+  if (!lb_process_is_installed()) return "./bench peers";
   snprintf(path, sizeof path, "%s/peers/install", installed());
   return path;
 }
@@ -80,12 +80,12 @@ const char *lb_peers_installer(void) {
 static char *space;
 static size_t space_size;
 
-void lb_title_init(int argc, char **argv) {
+void lb_process_title_init(int argc, char **argv) {
   space = argv[0];
   space_size = (size_t)(argv[argc - 1] + strlen(argv[argc - 1]) + 1 - argv[0]);
 }
 
-void lb_title_set(const char *title) {
+void lb_process_title_set(const char *title) {
   prctl(PR_SET_NAME, title);
   if (space_size == 0) return;
   memset(space, 0, space_size);

@@ -8,31 +8,31 @@
 
 #include <stdbool.h>
 
-#define LB_SCENARIOS "scenarios" /* below lb_root() */
+#define LB_SCENARIOS "scenarios" /* below lb_process_root() */
 
 /* The folder of scenarios/ and plots/: LOCKBENCH_ROOT, else that of an installed program, else where the sources were
  * when this was built. Not to be freed. */
-const char *lb_root(void);
+const char *lb_process_root(void);
 /* Whether that is the folder of an installed program, to which users have no write access. */
-bool lb_is_installed(void);
+bool lb_process_is_installed(void);
 /* What installs the libraries of others: "./bench peers", or a script of an installed program. Not to be freed. */
-const char *lb_peers_installer(void);
+const char *lb_process_peers_installer(void);
 
 /* Forgets settings that client libraries and servers would pick up on their own: a PGOPTIONS can change a verdict. It
  * does so for this process and those that it starts from now on. */
-void lb_environ_forget(void);
+void lb_process_forget_environ(void);
 
 /* The name under which ps, pgrep and pkill see this process. To be called by main() with its own arguments, before
  * anything forks. */
-void lb_title_init(int argc, char **argv);
-/* Renames this process; cut to the space its arguments take. Without lb_title_init() only the short
+void lb_process_title_init(int argc, char **argv);
+/* Renames this process; cut to the space its arguments take. Without lb_process_title_init() only the short
  * name changes. */
-void lb_title_set(const char *title);
+void lb_process_title_set(const char *title);
 
 /* LOCKBENCH_CALLED_AS if it is set and not empty (./bench sets it), else "lockbench". Never NULL;
  * not to be freed, and good until the environment changes. */
-const char *lb_called(void);
+const char *lb_process_called(void);
 /* A path as one would type it here: without the current folder where it is below that. Part of `path`. */
-const char *lb_from_here(const char *path);
+const char *lb_process_from_here(const char *path);
 
 #endif

@@ -20,7 +20,7 @@ void lb_text_add(struct lb_text *text, const char *format, ...) {
   if (n > 0) text->length += (size_t)n < room ? (size_t)n : room;
 }
 
-size_t lb_split_words(char *text, char **words, size_t max) {
+size_t lb_text_split_words(char *text, char **words, size_t max) {
   size_t count = 0;
   char *rest = NULL;
   for (char *word = strtok_r(text, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
@@ -35,7 +35,7 @@ size_t lb_split_words(char *text, char **words, size_t max) {
 /* Well-formed sequences only (Unicode 15, table 3-7): no overlong forms, no surrogates, nothing
  * above U+10FFFF. Strict, because JSON readers are: a name that we let through and another tool
  * refuses would make a file that only we can read. */
-size_t lb_utf8_length(const char *text, size_t size) {
+size_t lb_text_utf8_length(const char *text, size_t size) {
   const unsigned char *b = (const unsigned char *)text;
   if (size == 0) return 0;
   if (b[0] < 0x80) return 1;
@@ -52,18 +52,18 @@ size_t lb_utf8_length(const char *text, size_t size) {
   return length;
 }
 
-size_t lb_shown_length(const char *text, size_t size) {
+size_t lb_text_shown_length(const char *text, size_t size) {
   const unsigned char *b = (const unsigned char *)text;
-  size_t length = lb_utf8_length(text, size);
+  size_t length = lb_text_utf8_length(text, size);
   if (length == 1 && (b[0] < 0x20 || b[0] == 0x7f)) return 0;
   return length == 2 && b[0] == 0xc2 && b[1] < 0xa0 ? 0 : length;
 }
 
-void lb_printable(const char *text, char *buf, size_t size) {
+void lb_text_printable(const char *text, char *buf, size_t size) {
   size_t at = 0;
   while (*text && size > 0) {
     char escape[8];
-    size_t bytes = lb_shown_length(text, strnlen(text, 4)), length = bytes;
+    size_t bytes = lb_text_shown_length(text, strnlen(text, 4)), length = bytes;
     const char *piece = text;
     if (bytes == 0) {
       piece = escape, bytes = 1;
@@ -106,7 +106,7 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
   return last[b_len];
 }
 
-const char *lb_suggest(const char *word, const char *const *words, size_t count) {
+const char *lb_text_suggest(const char *word, const char *const *words, size_t count) {
   const char *nearest = NULL;
   size_t len = strlen(word), nearest_distance = SIZE_MAX;
   size_t limit = len / 3 > 2 ? len / 3 : 2;

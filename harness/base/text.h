@@ -17,17 +17,17 @@ struct lb_text {
 void lb_text_add(struct lb_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Length of the valid UTF-8 sequence that starts at text (of at most `size` bytes), 0 if there is none. */
-size_t lb_utf8_length(const char *text, size_t size);
+size_t lb_text_utf8_length(const char *text, size_t size);
 /* The same, but 0 for a control character: what may be printed. */
-size_t lb_shown_length(const char *text, size_t size);
+size_t lb_text_shown_length(const char *text, size_t size);
 
 /* For text of others on one line of a terminal. Copies `text` into buf, with "\n", "\t" or "\x1b" for each control
  * character, and "\xff" for each byte that is no UTF-8. Cut off where buf ends, but never inside of a character or an
  * escape. */
-void lb_printable(const char *text, char *buf, size_t size);
+void lb_text_printable(const char *text, char *buf, size_t size);
 
 /* Cuts text into its words, in place; their number, or max + 1 if there are more. */
-size_t lb_split_words(char *text, char **words, size_t max);
+size_t lb_text_split_words(char *text, char **words, size_t max);
 
 /* A table of texts whose columns are as wide as their widest text. An unexpectedly long name makes its column wider in
  * every row. It never shifts the rest of its own row. */
@@ -50,6 +50,6 @@ void lb_grid_end(struct lb_grid *grid, FILE *out);
 
 /* The word of words[0..count) nearest to `word`, or NULL if none is near (distance above a third of
  * its length, at least 2). */
-const char *lb_suggest(const char *word, const char *const *words, size_t count);
+const char *lb_text_suggest(const char *word, const char *const *words, size_t count);
 
 #endif

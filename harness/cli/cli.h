@@ -31,10 +31,10 @@
 struct lb_args;
 
 /* `list expectations` (cli_predict.c): of these systems "a@x,b", NULL = those that the scenarios name. An exit code. */
-int lb_list_expectations(const char *systems);
+int lb_cli_list_expectations(const char *systems);
 /* What `report` does with a results folder: also the end of a suite, where one line says all (`quiet`). An exit
  * code. */
-int lb_draw_report(const char *dir, bool quiet);
+int lb_cli_draw_report(const char *dir, bool quiet);
 
 /* ---- the table of commands (cli_commands.c) ------------------------------------------------------ */
 
@@ -143,48 +143,48 @@ struct lb_cli_option { /* a row of the table of options; one that means several 
 /* The row behind `before` (NULL = the first) that a command has which takes these; NULL behind the last. */
 const struct lb_cli_option *lb_cli_option_next(const struct lb_cli_option *before, unsigned takes);
 /* One line on stdout, in which control characters are written out: for names of files and what stands in them. */
-void lb_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void lb_cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* One line on stderr, "lockbench: ...", likewise. Returns `code`, so that a command can complain and end in
  * one statement. */
 int lb_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* For a command without scenarios: whether each -s is a valid PROTOCOL.OPTION=VALUE. 0, or LB_EXIT_USAGE after one line
  * on stderr (cli_conform.c). */
-int lb_check_options(const struct lb_args *args);
+int lb_cli_check_options(const struct lb_args *args);
 /* For a command about locks: whether none of these is a floor. 0, or LB_EXIT_USAGE after one line (cli_conform.c). */
 struct lb_system;
-int lb_check_locks(const struct lb_args *args, const struct lb_system *systems, int count);
+int lb_cli_check_locks(const struct lb_args *args, const struct lb_system *systems, int count);
 /* What a command ends with that cannot make its folder, -errno: the place is the user's mistake where -o named it. */
-int lb_exit_of_place(int error, const char *out);
+int lb_cli_exit_of_place(int error, const char *out);
 /* Makes the folder of -o and tries to write there; nothing is left in it. 0, or an exit code after one line on
  * stderr. */
-int lb_try_folder(const char *command, const char *path, const char *out);
+int lb_cli_try_folder(const char *command, const char *path, const char *out);
 /* An --expect, taken apart: 0 and *ret, or -1 after one line on stderr. Without a guard of its own it is of `guard`. */
 int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret);
 /* The history of a file, or of standard input for "-" (cli_history.c). 0 (release with
  * lb_history_clear()), or LB_EXIT_USAGE after one line on stderr, with *ret empty. */
-int lb_load_history(const char *word, struct lb_history *ret);
+int lb_cli_load_history(const char *word, struct lb_history *ret);
 /* Where a hunt has not begun in `folder`, the last part of which is its system's: what shards below `of_hunt` have seen
  * is its journal. Names a shard that is missing. An exit code, other than 0 after one line on stderr. */
-int lb_hunt_join(const char *of_hunt, const char *folder);
+int lb_cli_hunt_join(const char *of_hunt, const char *folder);
 /* Whether it is a folder with a run.json. */
-bool lb_is_run_folder(const char *path);
+bool lb_cli_is_run_folder(const char *path);
 #define LB_SUITES LB_SCENARIOS "/suites"
 /* Path of a scenario by name or path, malloc'd; NULL after one line on stderr. */
-char *lb_find_scenario(const char *name);
+char *lb_cli_find_scenario(const char *name);
 /* The same, with the line in err. */
-char *lb_look_for_scenario(const char *name, struct lb_error *err);
+char *lb_cli_look_for_scenario(const char *name, struct lb_error *err);
 /* The same of a suite. */
-char *lb_find_suite(const char *name);
+char *lb_cli_find_suite(const char *name);
 
 /* ---- what is said of protocols (cli_list.c) ------------------------------------------------- */
 
 struct lb_protocol;
 /* "one, two, three" on stdout; NULL = none. */
-void lb_print_words(const char *const *words);
+void lb_cli_print_words(const char *const *words);
 /* "leased, fifo" on stdout: enum lb_trait in words. */
-void lb_print_traits(unsigned traits);
+void lb_cli_print_traits(unsigned traits);
 /* The product whose locks they are: "Redis"; "none" where no server has them. */
-const char *lb_server_title(const struct lb_protocol *protocol);
+const char *lb_cli_server_title(const struct lb_protocol *protocol);
 
 /* ---- a run (cli_run.c) ----------------------------------------------------------------------- */
 
@@ -207,56 +207,56 @@ struct lb_order { /* what a command wants done */
   void *data;
 };
 /* Plans it, runs it, writes its results and says what came of it. An exit code. */
-int lb_carry_out(const struct lb_order *order);
+int lb_cli_carry_out(const struct lb_order *order);
 /* `--resume DIR`: calls the command of that run again as it was called then, with its seed and in its folder. An exit
  * code. */
-int lb_resume(const struct lb_args *args);
+int lb_cli_resume(const struct lb_args *args);
 /* `run --against TOOL` (cli_against.c): this build and another one take turns, and what came of it is compared. A turn
  * takes about `turn_s`. An exit code. */
-int lb_run_against(const struct lb_args *args, double turn_s);
+int lb_cli_against(const struct lb_args *args, double turn_s);
 /* Compares two results folders, or the variants in `a` (NULL = no `b`), and prints it as `args` say (plots/compare.py).
  * An exit code. */
-int lb_compare_folders(const struct lb_args *args, const char *a, const char *b);
+int lb_cli_compare_folders(const struct lb_args *args, const char *a, const char *b);
 
 /* ---- a judge (cli_judge_screen.c) ------------------------------------------------------------- */
 
 /* Prints what came of it, the verdict first; `word` is the lock as it was typed. */
-void lb_judge_tell(const char *word, const struct lb_tally *tally, const struct lb_run_info *info, const char *dir);
+void lb_cli_judge_tell(const char *word, const struct lb_tally *tally, const struct lb_run_info *info, const char *dir);
 
 /* ---- servers of the user's own (cli_servers.c) ---------------------------------------------------- */
 
 /* Whether any of the options that name such servers was given. */
-bool lb_names_own(const struct lb_args *args);
+bool lb_cli_names_own(const struct lb_args *args);
 /* Takes the servers and logins that the options name, and asks each server who it is. 0, also without any;
  * LB_EXIT_USAGE or LB_EXIT_MISSING after one line on stderr. */
-int lb_own_begin(const struct lb_args *args);
+int lb_cli_own_begin(const struct lb_args *args);
 /* The systems that a run on such servers is about, malloc'd: `asked` with a topology for every protocol that has none,
  * where "all" is every protocol that runs on one of them; NULL = of each kind of servers the one lock to use there. */
-char *lb_own_systems(const char *asked);
+char *lb_cli_own_systems(const char *asked);
 
 /* ---- how long it takes (cli_commands.c) ----------------------------------------------------------- */
 
 /* How long trials took, as scenarios/times.csv says; empty where it cannot be read: lengths are then guessed. Release with
  * lb_times_clear(). */
-void lb_read_times(struct lb_times *ret);
+void lb_cli_read_times(struct lb_times *ret);
 /* What this machine has for trials side by side. Takes nearly half a second. */
-struct lb_room lb_room_now(struct lb_jobs jobs);
+struct lb_room lb_cli_room_now(struct lb_jobs jobs);
 /* Estimates what is left to do of a run. If that is more than a few trials, or seconds, says it in one line on stderr.
  * Release with lb_estimate_end(). */
-void lb_announce(const struct lb_tally *tally, struct lb_jobs jobs, struct lb_estimate *ret);
+void lb_cli_announce(const struct lb_tally *tally, struct lb_jobs jobs, struct lb_estimate *ret);
 /* How long a plan takes of which nothing is done. 0 without memory. */
-double lb_seconds_of(const struct lb_plan *plan, struct lb_jobs jobs);
+double lb_cli_seconds_of(const struct lb_plan *plan, struct lb_jobs jobs);
 
 /* The folder of all runs of this user. Not to be freed. */
-const char *lb_results_folder(void);
+const char *lb_cli_results_folder(void);
 /* A seed to be shown and typed again. */
-uint64_t lb_random_seed(void);
+uint64_t lb_cli_random_seed(void);
 /* How many trials that only wait run side by side. */
-int lb_default_jobs(void);
+int lb_cli_default_jobs(void);
 /* Trials side by side: as many as the user said; or the guess always, and more where the processors stand still. */
-struct lb_jobs lb_jobs_of(const struct lb_args *args, int guess);
+struct lb_jobs lb_cli_jobs_of(const struct lb_args *args, int guess);
 /* Those of a run. */
-struct lb_jobs lb_run_jobs(const struct lb_args *args);
+struct lb_jobs lb_cli_run_jobs(const struct lb_args *args);
 
 /* ---- statements on some systems, printed for people or as TAP (cli_conform.c) ----------------- */
 
@@ -272,6 +272,6 @@ struct lb_conform_order {
   void *data;
 };
 /* An exit code. */
-int lb_conform_systems(const struct lb_conform_order *order);
+int lb_cli_conform_systems(const struct lb_conform_order *order);
 
 #endif

@@ -140,7 +140,7 @@ static size_t count_violations(const char *run) {
 
 static void repeat_complaints(const char *path) {
   fflush(stderr);
-  lb_append_file(stderr, path);
+  lb_files_append(stderr, path);
   fflush(stderr);
 }
 
@@ -203,7 +203,7 @@ static void forget_round(const struct lb_rundir *dir, int round) {
   char path[PATH_MAX];
   for (int side = 'a'; side <= 'b'; side++) {
     snprintf(path, sizeof path, "%s/%c/%d", dir->partial, side, round);
-    lb_remove_tree(path);
+    lb_files_remove_tree(path);
   }
 }
 
@@ -211,9 +211,9 @@ static int compare(const struct lb_args *args, const struct lb_rundir *dir) {
   char a[PATH_MAX], b[PATH_MAX];
   snprintf(a, sizeof a, "%s/a", dir->final);
   snprintf(b, sizeof b, "%s/b", dir->final);
-  int code = lb_compare_folders(args, a, b);
+  int code = lb_cli_compare_folders(args, a, b);
   fflush(stdout);
-  fprintf(stderr, "again: %s compare %s %s\n", lb_called(), a, b);
+  fprintf(stderr, "again: %s compare %s %s\n", lb_process_called(), a, b);
   return code;
 }
 
@@ -224,7 +224,7 @@ static int take_turns(const struct lb_args *args, double turn_s, const char *con
                       .all = 2 * (size_t)rounds};
   view.whole_s = announce(turn_s, rounds);
   const struct match match = {args, tool, dir, &view};
-  uint64_t seed = args->has_seed ? args->seed : lb_random_seed();
+  uint64_t seed = args->has_seed ? args->seed : lb_cli_random_seed();
   struct lb_error err;
   static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
@@ -276,7 +276,7 @@ static bool answers(const char *tool) {
   return strcmp(said, ours) == 0;
 }
 
-int lb_run_against(const struct lb_args *args, double turn_s) {
+int lb_cli_against(const struct lb_args *args, double turn_s) {
   static char self[PATH_MAX];
   const char *tool[2] = {args->against, self};
   struct lb_rundir dir;
@@ -287,8 +287,8 @@ int lb_run_against(const struct lb_args *args, double turn_s) {
   if (length <= 0) return lb_complain(LB_EXIT_FAILURE, "cannot find this program: %s", strerror(errno));
   if (!answers(args->against))
     return lb_complain(LB_EXIT_USAGE, "--against %s: expected the program of another build", args->against);
-  int r = lb_rundir_open(&dir, lb_results_folder(), "against", args->out, &err);
-  if (r < 0) return lb_complain(lb_exit_of_place(r, args->out), "%s", err.text);
+  int r = lb_rundir_open(&dir, lb_cli_results_folder(), "against", args->out, &err);
+  if (r < 0) return lb_complain(lb_cli_exit_of_place(r, args->out), "%s", err.text);
   int code = take_turns(args, turn_s, tool, &dir);
   lb_rundir_close(&dir);
   return code;

@@ -186,7 +186,7 @@ static void __attribute__((format(printf, 3, 0)))
 print_line(FILE *out, const char *prefix, const char *format, va_list args) {
   char line[TEXT_MAX], shown[TEXT_MAX];
   vsnprintf(line, sizeof line, format, args);
-  lb_printable(line, shown, sizeof shown);
+  lb_text_printable(line, shown, sizeof shown);
   fprintf(out, "%s%s\n", prefix, shown);
 }
 
@@ -198,7 +198,7 @@ int lb_complain(int code, const char *format, ...) {
   return code;
 }
 
-void lb_say(const char *format, ...) {
+void lb_cli_say(const char *format, ...) {
   va_list args;
   va_start(args, format);
   print_line(stdout, "", format, args);
@@ -299,7 +299,7 @@ int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret)
     if (strcmp(names[i], verdict) == 0) return ret->verdict = verdicts[i], 0;
   }
   const char *near =
-      strncmp(verdict, "un", 2) == 0 ? NULL : lb_suggest(verdict, names, VERDICTS); /* unsafe: not safe */
+      strncmp(verdict, "un", 2) == 0 ? NULL : lb_text_suggest(verdict, names, VERDICTS); /* unsafe: not safe */
   return lb_complain(-1, "--expect %s: expected safe, violated, stuck or delayed%s%s%s", text,
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
@@ -318,7 +318,7 @@ static int set_guard(const char *text, struct lb_args *args) {
   int guard = lb_guard_find(text);
   if (guard >= 0) return args->guards |= 1u << guard, 0;
   for (int i = 0; i < LB_GUARD_COUNT; i++) names[i] = lb_guard_name((enum lb_guard)i);
-  const char *near = lb_suggest(text, names, LB_GUARD_COUNT);
+  const char *near = lb_text_suggest(text, names, LB_GUARD_COUNT);
   return lb_complain(LB_EXIT_USAGE, "-g %s: unknown guard, expected " LB_GUARD_NAMES "%s%s%s", text,
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
@@ -409,9 +409,9 @@ static int unknown_option(const char *command, const char *text, unsigned takes)
     words[count++] = table[i].name;
     if (table[i].alias) words[count++] = table[i].alias;
   }
-  const char *near = lb_suggest(text, words, count);
+  const char *near = lb_text_suggest(text, words, count);
   if (near) return lb_complain(LB_EXIT_USAGE, "unknown option '%s', did you mean '%s'?", text, near);
-  return lb_complain(LB_EXIT_USAGE, "unknown option '%s', see `%s %s --help`", text, lb_called(), command);
+  return lb_complain(LB_EXIT_USAGE, "unknown option '%s', see `%s %s --help`", text, lb_process_called(), command);
 }
 
 /* The word as "--name=value", "-nvalue" or a name alone. *ret_value NULL = its value is not in this
@@ -457,7 +457,8 @@ int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret) {
       break;
     }
     if (!argv[i][0])
-      return lb_complain(LB_EXIT_USAGE, "%s: word %d is empty, see `%s %s --help`", argv[0], i, lb_called(), argv[0]);
+      return lb_complain(LB_EXIT_USAGE, "%s: word %d is empty, see `%s %s --help`", argv[0], i, lb_process_called(),
+                         argv[0]);
     if (argv[i][0] == '-' && argv[i][1]) r = parse_option(argc, argv, &i, takes | EVERY_COMMAND, given, ret);
     else if (ret->word_count < LB_ARGS_MAX) ret->words[ret->word_count++] = argv[i];
     else r = lb_complain(LB_EXIT_USAGE, "too many arguments");

@@ -176,7 +176,7 @@ static int worse(int a, int b) {
 
 /* The folder for the servers' files is a run folder that is never committed, so its guardian removes it even if the
  * tool is killed. The plan of TAP, "1..N", stands at the end: how many statements apply is only known then. */
-int lb_conform_systems(const struct lb_conform_order *order) {
+int lb_cli_conform_systems(const struct lb_conform_order *order) {
   const struct lb_args *args = order->args;
   int count = order->count;
   struct suite suite = {.tap = args->tap, .many = count > 1};
@@ -215,7 +215,7 @@ static int plugin_systems(struct lb_system *systems, int max) {
     }
   if (count == 0)
     lb_complain(0, "conform: expected a PROTOCOL, PROTOCOL@TOPOLOGY or --plugin FILE, see `%s list protocols`",
-                lb_called());
+                lb_process_called());
   return count ? count : -1;
 }
 
@@ -228,19 +228,19 @@ static int named_systems(const struct lb_args *args, struct lb_system *systems) 
 }
 
 /* Options of protocols only: no scenario is here to have other keys. */
-int lb_check_options(const struct lb_args *args) {
+int lb_cli_check_options(const struct lb_args *args) {
   struct lb_error err;
   for (size_t i = 0; i < args->setting_count; i++) {
     const char *equals = strchr(args->settings[i], '='), *dot = strchr(args->settings[i], '.');
     if (!equals || !dot || dot > equals)
       return lb_complain(LB_EXIT_USAGE, "-s %s: expected PROTOCOL.OPTION=VALUE, as `%s show PROTOCOL` lists them",
-                         args->settings[i], lb_called());
+                         args->settings[i], lb_process_called());
   }
   return lb_settings_check(args->settings, args->setting_count, &err) < 0 ? lb_complain(LB_EXIT_USAGE, "%s", err.text)
                                                                           : 0;
 }
 
-int lb_check_locks(const struct lb_args *args, const struct lb_system *systems, int count) {
+int lb_cli_check_locks(const struct lb_args *args, const struct lb_system *systems, int count) {
   for (int i = 0; i < count; i++)
     if (systems[i].protocol->traits & LB_TRAIT_FLOOR)
       return lb_complain(LB_EXIT_USAGE, "%s %s: is no lock but the floor under one: it has a speed and nothing else",
@@ -263,7 +263,7 @@ static size_t add_statements(bool of_adapter, const char *word, const char **onl
 static const char *nearest_statement(const char *text) {
   const char *all[STATEMENTS_MAX], *best = NULL;
   size_t count = add_statements(false, "", all, 0), most = 0;
-  const char *near = lb_suggest(text, all, count);
+  const char *near = lb_text_suggest(text, all, count);
   for (size_t i = 0; !near && i < count; i++) {
     size_t common = 0, length;
     for (const char *at = text; *at; at += length, at += strspn(at, " ")) {
@@ -290,7 +290,7 @@ static bool only_statements(const char *word, const char **only) {
  * option is the user's mistake on every machine. */
 static int conform_command(const struct lb_args *args) {
   static struct lb_system systems[LB_ARGS_MAX];
-  int r = lb_check_options(args);
+  int r = lb_cli_check_options(args);
   if (r) return r;
   int count = args->word_count ? named_systems(args, systems) : plugin_systems(systems, LB_ARGS_MAX);
   const char *only[STATEMENTS_MAX];
@@ -299,9 +299,9 @@ static int conform_command(const struct lb_args *args) {
                                    .count = count,
                                    .named = args->word_count > 0,
                                    .only = args->only ? only : NULL};
-  if (count < 0 || lb_check_locks(args, systems, count)) return LB_EXIT_USAGE;
+  if (count < 0 || lb_cli_check_locks(args, systems, count)) return LB_EXIT_USAGE;
   if (args->only && !only_statements(args->only, only)) return LB_EXIT_USAGE;
-  return lb_conform_systems(&order);
+  return lb_cli_conform_systems(&order);
 }
 
 const struct lb_cli_command lb_command_conform = {
@@ -384,7 +384,7 @@ static int adapter_command(const struct lb_args *args) {
   if (args->word_count == 0)
     return lb_complain(LB_EXIT_USAGE,
                        "adapter-check: expected CMD, as in `%s adapter-check 'python3 peers/reference.py'`",
-                       lb_called());
+                       lb_process_called());
   if (!choose_statements(args, only)) return LB_EXIT_USAGE;
   const struct lb_protocol *protocol = hear(args, &code);
   if (!protocol) return code;
@@ -397,7 +397,7 @@ static int adapter_command(const struct lb_args *args) {
                                    .only = args->word_count > 1 ? only : NULL};
   if (count < 0) return LB_EXIT_USAGE;
   say_not_tried(args, protocol, systems, count);
-  return lb_conform_systems(&order);
+  return lb_cli_conform_systems(&order);
 }
 
 const struct lb_cli_command lb_command_adapter = {

@@ -23,16 +23,16 @@
 #include "scenario/scenario.h"
 #include "show/explain_run.h"
 
-bool lb_is_run_folder(const char *path) {
+bool lb_cli_is_run_folder(const char *path) {
   char file[4096];
   return snprintf(file, sizeof file, "%s/run.json", path) < (int)sizeof file && access(file, F_OK) == 0;
 }
 
-int lb_load_history(const char *word, struct lb_history *ret) {
+int lb_cli_load_history(const char *word, struct lb_history *ret) {
   struct lb_error err;
-  if (lb_is_run_folder(word))
+  if (lb_cli_is_run_folder(word))
     return lb_complain(LB_EXIT_USAGE, "%s: expected a history, found a results folder, see `%s explain --help`", word,
-                       lb_called());
+                       lb_process_called());
   bool is_file = strcmp(word, "-") != 0;
   int r = is_file ? lb_history_load(word, ret, &err) : lb_history_read(STDIN_FILENO, "standard input", ret, &err);
   return r < 0 ? lb_complain(LB_EXIT_USAGE, "%s", err.text) : 0;
@@ -85,7 +85,7 @@ static int check_command(const struct lb_args *args) {
   if (args->export && (args->json || args->past_lease))
     return lb_complain(LB_EXIT_USAGE, "check: expected --export or %s, got both",
                        args->json ? "--json" : "--past-lease");
-  int r = lb_load_history(args->words[0], &history);
+  int r = lb_cli_load_history(args->words[0], &history);
   if (r) return r;
   r = lb_check_history(&history, &check);
   if (r < 0) {
@@ -114,8 +114,8 @@ const struct lb_cli_command lb_command_check = {
 static void print_file(const char *name, const struct lb_history *history, const struct lb_check *check,
                        bool past_lease) {
   lb_check_print_verdict(check, past_lease, stdout);
-  lb_say("  %s: %zu event%s", strcmp(name, "-") == 0 ? "standard input" : name, history->count,
-         history->count == 1 ? "" : "s");
+  lb_cli_say("  %s: %zu event%s", strcmp(name, "-") == 0 ? "standard input" : name, history->count,
+             history->count == 1 ? "" : "s");
   if (lb_check_rule(check, past_lease).verdict == LB_RULED_UNDECIDED)
     puts(
         "  what its scenario counts (past_lease, min_handoffs, premises) is not in a file: explain RUN CELL has the verdict of"
@@ -142,7 +142,7 @@ static int print_story(const struct lb_story *told, const struct lb_args *args, 
   struct lb_check check;
   int r = lb_check_history(history, &check);
   if (r == 0) {
-    if (told) lb_told_print(told, stdout);
+    if (told) lb_story_print(told, stdout);
     else print_file(args->words[0], history, &check, args->past_lease);
     putchar('\n');
     struct lb_explain_about known = about(told);
@@ -162,7 +162,7 @@ static int without_history(const struct lb_story *told, bool json) {
   static const char why[] =
       "no history was kept: of a workload, only those of trials that were not safe are (faults/ has the faults of a campaign)";
   if (json) return lb_complain(LB_EXIT_USAGE, "%s", told->found ? why : "this cell was skipped, so it has no history");
-  lb_told_print(told, stdout);
+  lb_story_print(told, stdout);
   if (told->found) printf("\n%s\n", why);
   return LB_EXIT_OK;
 }
@@ -172,10 +172,10 @@ static int explain_trial(const struct lb_story *told, const struct lb_args *args
   if (!told->found || !*told->trial.history) return without_history(told, args->json);
   if (!told->trial.is_there) {
     char again[600];
-    lb_told_again(told, again, sizeof again);
+    lb_story_again(told, again, sizeof again);
     return lb_complain(LB_EXIT_USAGE, "%s is not in the folder; to make one like it: %s", told->trial.history, again);
   }
-  int r = lb_load_history(told->trial.history, &history);
+  int r = lb_cli_load_history(told->trial.history, &history);
   if (r) return r;
   r = print_history(told, args, &history);
   lb_history_clear(&history);
@@ -189,10 +189,10 @@ static int explain_cell(const struct lb_args *args) {
   struct lb_error err;
   if (args->past_lease)
     return lb_complain(LB_EXIT_USAGE, "--past-lease: only with a history file, a cell has its verdict");
-  int r = lb_told_find(args->words[0], args->words + 1, args->word_count - 1, args->trial, &told, &err);
+  int r = lb_story_find(args->words[0], args->words + 1, args->word_count - 1, args->trial, &told, &err);
   if (r < 0) return lb_complain(r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE, "%s", err.text);
   r = explain_trial(&told, args);
-  lb_told_clear(&told);
+  lb_story_clear(&told);
   return r;
 }
 
@@ -253,7 +253,7 @@ static int put_told(const struct lb_story *told, const struct lb_history *histor
   json_t *judged = lb_check_json(history, check, false), *o = NULL;
   int episode = lb_explain_episode(history, check);
   struct lb_history part = part_of(history, episode < 0 ? NULL : &check->episodes[episode]);
-  lb_told_again(told, again, sizeof again);
+  lb_story_again(told, again, sizeof again);
   if (judged)
     o = json_pack("{sO? sO? sO? ss ss ss ss sO? si sI sI sI}", "scenario", json_object_get(cell, "scenario"), "system",
                   json_object_get(cell, "system"), "guard", json_object_get(cell, "guard"), "clients",
@@ -294,7 +294,7 @@ static int explain_all(const struct lb_args *args) {
   struct lb_error err = {0};
   if (args->word_count != 1 || args->json || args->trial || args->past_lease)
     return lb_complain(LB_EXIT_USAGE, "explain --all: expected a results folder and nothing else");
-  int r = lb_told_each(args->words[0], tell_one, &failed, &err);
+  int r = lb_story_each(args->words[0], tell_one, &failed, &err);
   if (r < 0 && !ferror(stdout))
     return lb_complain(*err.text ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", *err.text ? err.text : strerror(-r));
   return failed ? LB_EXIT_USAGE : LB_EXIT_OK;
@@ -303,7 +303,7 @@ static int explain_all(const struct lb_args *args) {
 static int explain_file(const struct lb_args *args) {
   struct lb_history history;
   if (args->trial) return lb_complain(LB_EXIT_USAGE, "--trial %d: only with a results folder and a cell", args->trial);
-  int r = lb_load_history(args->words[0], &history);
+  int r = lb_cli_load_history(args->words[0], &history);
   if (r) return r;
   r = print_history(NULL, args, &history);
   lb_history_clear(&history);
@@ -315,7 +315,7 @@ static int explain_command(const struct lb_args *args) {
   if (args->word_count == 0)
     return lb_complain(LB_EXIT_USAGE,
                        "explain: expected a results folder and a cell, as in failover.SYSTEM, or a history file");
-  return args->word_count == 1 && !lb_is_run_folder(args->words[0]) ? explain_file(args) : explain_cell(args);
+  return args->word_count == 1 && !lb_cli_is_run_folder(args->words[0]) ? explain_file(args) : explain_cell(args);
 }
 
 const struct lb_cli_command lb_command_explain = {

@@ -65,7 +65,8 @@ static void show_trial(void *to, const struct lb_hunt_trial *trial) {
 /* 0, or -1 after a complaint. */
 static int read_without(const struct lb_args *args, struct lb_hunt_switches *ret) {
   struct lb_error err;
-  return lb_hunt_leave_out(args->without ? args->without : "", ret, &err) < 0 ? lb_complain(-1, "%s", err.text) : 0;
+  return lb_hunt_switches_parse(args->without ? args->without : "", ret, &err) < 0 ? lb_complain(-1, "%s", err.text)
+                                                                                   : 0;
 }
 
 /* The shard that the argument names, else the one of the engine that started this process. LB_EXIT_OK, or another code
@@ -84,9 +85,9 @@ static uint64_t seed_of(const struct lb_args *args) { return args->has_seed ? ar
  * run: more of them end no sooner. */
 static struct lb_jobs jobs_of(const struct lb_args *args, const struct lb_system *system) {
   enum { DEAR_MS = 750, LEAST = 3, CLIENTS = 3 };
-  int jobs = (system->topology->data_count > 0 ? HUNT_JOBS : 2 * HUNT_JOBS) * lb_default_jobs();
-  int start_ms = lb_start_ms(system->protocol, system->topology, CLIENTS);
-  if (start_ms <= DEAR_MS || args->jobs) return lb_jobs_of(args, jobs);
+  int jobs = (system->topology->data_count > 0 ? HUNT_JOBS : 2 * HUNT_JOBS) * lb_cli_default_jobs();
+  int start_ms = lb_admit_start_ms(system->protocol, system->topology, CLIENTS);
+  if (start_ms <= DEAR_MS || args->jobs) return lb_cli_jobs_of(args, jobs);
   jobs = jobs * DEAR_MS / start_ms > LEAST ? jobs * DEAR_MS / start_ms : LEAST;
   return (struct lb_jobs){jobs, jobs};
 }
@@ -103,7 +104,7 @@ static int make_folder(const char *of, const struct lb_shard *shard, const char 
   for (char *c = name; *c; c++)
     if (*c == ':' || *c == '/') *c = '-';
   snprintf(ret, size, "%s%s/%s", of, own, name);
-  int r = lb_make_dirs(ret);
+  int r = lb_files_make_dirs(ret);
   return r < 0 ? lb_complain(r, "cannot make %s: %s", ret, strerror(-r)) : 0;
 }
 
@@ -123,7 +124,7 @@ static int judge(const struct lb_hunt *h) {
 static int say_shard(const struct lb_hunt *h, const struct lb_hunt_order *order,
                      const struct lb_hunt_sitting *sitting) {
   struct lb_error err;
-  if (lb_hunt_sitting_keep(sitting, h, order, &err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err.text);
+  if (lb_hunt_keep_sitting(sitting, h, order, &err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err.text);
   printf("%s, shard %d of %d: %zu trials, %zu undecided; when all have ended, call it once more without --shard\n",
          h->space.system.name, order->shard.index, order->shard.of, h->journal.trials, h->journal.undecided);
   fflush(stdout);
@@ -134,7 +135,7 @@ static int say(const struct lb_hunt *h, const struct lb_hunt_order *order, const
                bool head) {
   struct lb_error err;
   int r = lb_hunt_keep(h, order->folder, &err);
-  if (r == 0) r = lb_hunt_sitting_keep(sitting, h, order, &err);
+  if (r == 0) r = lb_hunt_keep_sitting(sitting, h, order, &err);
   if (head) lb_hunt_tell_head(stdout);
   lb_hunt_tell_row(h, stdout);
   lb_hunt_tell_sets(h, order->folder, LATE_SHOWN, stdout);
@@ -167,7 +168,7 @@ static int hunt_one(const struct lb_args *args, const struct lb_system *system, 
   int code = read_shard(args, &shard);
   if (code != LB_EXIT_OK || read_without(args, &switches) < 0) return LB_EXIT_USAGE;
   if (make_folder(of, &shard, system->name, folder, sizeof folder) < 0) return LB_EXIT_FAILURE;
-  if (!shard.of && (code = lb_hunt_join(of, folder)) != LB_EXIT_OK) return code;
+  if (!shard.of && (code = lb_cli_hunt_join(of, folder)) != LB_EXIT_OK) return code;
   struct lb_hunt_order order = {.protocol = system->protocol,
                                 .topology = system->topology,
                                 .system = system->name,
@@ -183,7 +184,7 @@ static int hunt_one(const struct lb_args *args, const struct lb_system *system, 
                                 .jobs = jobs_of(args, system),
                                 .folder = folder,
                                 .dir = dir,
-                                .room = lb_room_now(jobs_of(args, system)),
+                                .room = lb_cli_room_now(jobs_of(args, system)),
                                 .begin = begin,
                                 .tick = show,
                                 .trial = args->verbose ? show_trial : NULL,
@@ -229,7 +230,8 @@ static int find_systems(const struct lb_args *args, struct lb_system *systems, i
   snprintf(names, sizeof names, "%s", args->plugins);
   for (char *rest = NULL, *name = strtok_r(names, ",", &rest); name && count < max; name = strtok_r(NULL, ",", &rest))
     if (lb_system_parse(name, &systems[count++], &err) < 0) return lb_complain(-1, "hunt: %s", err.text);
-  return count > 0 ? count : lb_complain(-1, "hunt: expected PROTOCOL@TOPOLOGY, or all, see `%s list`", lb_called());
+  return count > 0 ? count
+                   : lb_complain(-1, "hunt: expected PROTOCOL@TOPOLOGY, or all, see `%s list`", lb_process_called());
 }
 
 /* Not among the lines of the list. */
@@ -237,7 +239,7 @@ static void count_list(const struct lb_system *system, const struct lb_hunt_spac
   size_t run = 0, sound = 0;
   for (size_t i = 0; i < space->count; i++) {
     run += space->timeline[i].pruned == LB_HUNT_RUN;
-    sound += lb_hunt_pruned_is_sound(space->timeline[i].pruned);
+    sound += lb_hunt_prune_is_sound(space->timeline[i].pruned);
   }
   fprintf(
       stderr,
@@ -250,7 +252,7 @@ static void mark_drawn(const struct lb_hunt_space *space, uint64_t seed, bool *r
   size_t count;
   *ret_count = 0;
   for (int k = 0; k <= space->faults_max; k++) {
-    lb_hunt_draw(space, seed, (size_t)k, LB_HUNT_AUDITED, &drawn, &count);
+    lb_hunt_audit_draw(space, seed, (size_t)k, LB_HUNT_AUDITED, &drawn, &count);
     for (size_t i = 0; i < count; i++) ret[drawn[i].timeline] = true;
     *ret_count += count;
     free(drawn);
@@ -260,11 +262,11 @@ static void mark_drawn(const struct lb_hunt_space *space, uint64_t seed, bool *r
 static void print(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t, bool drawn, FILE *file) {
   struct lb_hunt_timeline other;
   char id[LB_HUNT_ID_MAX];
-  lb_hunt_id(t, id);
+  lb_hunt_timeline_id(t, id);
   fprintf(file, "%s\t%s\t%s", id, lb_hunt_regimes[t->regime],
-          t->pruned == LB_HUNT_RUN ? "run" : lb_hunt_pruned_text(t->pruned));
-  if (lb_hunt_stand_in(&space->system, t, &other)) {
-    lb_hunt_id(&other, id);
+          t->pruned == LB_HUNT_RUN ? "run" : lb_hunt_prune_text(t->pruned));
+  if (lb_hunt_prune_stand_in(&space->system, t, &other)) {
+    lb_hunt_timeline_id(&other, id);
     fprintf(file, "\t%sas %s", drawn ? "audited, " : "", id);
   }
   fputc('\n', file);
@@ -314,14 +316,14 @@ static int check(const struct lb_args *args, const struct lb_system *systems, in
   struct lb_hunt_switches switches;
   struct lb_shard shard;
   struct lb_error err;
-  int code = lb_check_options(args);
-  if (code == 0) code = lb_check_locks(args, systems, count);
+  int code = lb_cli_check_options(args);
+  if (code == 0) code = lb_cli_check_locks(args, systems, count);
   if (code == 0) code = check_use(args, systems, count);
   if (code == 0 && read_without(args, &switches) < 0) code = LB_EXIT_USAGE;
   if (code == 0) code = read_shard(args, &shard);
   if (code == 0 && shard.of && (args->only || args->list))
     code = lb_complain(LB_EXIT_USAGE, "--shard: %s is not shared out", args->only ? "--only" : "--list");
-  if (code == 0 && args->only && lb_hunt_of_id(args->only, &timeline, &err) < 0)
+  if (code == 0 && args->only && lb_hunt_timeline_of_id(args->only, &timeline, &err) < 0)
     code = lb_complain(LB_EXIT_USAGE, "--only %s", err.text);
   if (code) return code;
   for (int i = 0; i < count; i++) {
@@ -360,15 +362,15 @@ static int hunt_command(const struct lb_args *args) {
   int count = find_systems(args, systems, LB_ARGS_MAX), code = count < 0 ? LB_EXIT_USAGE : check(args, systems, count);
   if (code) return code;
   if (args->list) return list(args, systems, count);
-  snprintf(folder, sizeof folder, "%s", args->out ? args->out : lb_results_folder());
+  snprintf(folder, sizeof folder, "%s", args->out ? args->out : lb_cli_results_folder());
   if (!args->out)
     snprintf(folder + strlen(folder), sizeof folder - strlen(folder), "/hunt-%llu",
              (unsigned long long)(args->has_seed ? args->seed : 1));
-  if (args->out && lb_is_run_folder(args->out))
+  if (args->out && lb_cli_is_run_folder(args->out))
     return lb_complain(LB_EXIT_USAGE,
                        "hunt: -o %s: it has the results of a run (run.json), expected a new folder or that of a hunt",
                        args->out);
-  if ((code = lb_try_folder("hunt", folder, args->out))) return code;
+  if ((code = lb_cli_try_folder("hunt", folder, args->out))) return code;
   const char *tmp = getenv("TMPDIR");
   if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "hunt", NULL, &err) < 0)
     return lb_complain(LB_EXIT_FAILURE, "%s", err.text);

@@ -122,7 +122,7 @@ static void name_late(const struct join *j, const char *of_hunt, const char *sys
   free(found);
 }
 
-int lb_hunt_join(const char *of_hunt, const char *folder) {
+int lb_cli_hunt_join(const char *of_hunt, const char *folder) {
   char path[PATH];
   const char *system = strrchr(folder, '/') + 1;
   struct join j = {.sittings = json_array()};

@@ -66,7 +66,7 @@ static int take_adapter(struct judge *j, const char *word) {
   j->protocol = protocol;
   j->judging.check = "adapter-check";
   if (j->protocol) return 0;
-  if (!j->args->json) lb_say("nothing could be asked: its first line is not that of an adapter");
+  if (!j->args->json) lb_cli_say("nothing could be asked: its first line is not that of an adapter");
   return lb_complain(LB_EXIT_MISSING, "judge '%s': %s; see peers/README.md", word, err.text);
 }
 
@@ -125,14 +125,14 @@ static int add_named(struct judge *j) {
   }
   if (r || j->systems[0]) return r;
   if (j->args->json) return lb_complain(LB_EXIT_MISSING, "judge: this machine has none of its servers");
-  lb_say("nothing could be asked: %s%s",
-         missing ? "this machine has not got " : "it names no servers that lockbench has", missing ? missing : "");
+  lb_cli_say("nothing could be asked: %s%s",
+             missing ? "this machine has not got " : "it names no servers that lockbench has", missing ? missing : "");
   return LB_EXIT_MISSING;
 }
 
 /* Before any server is asked. */
 static int refuse_two_places(const struct judge *j) {
-  if (!lb_names_own(j->args) || (!j->topology && !j->args->systems)) return 0;
+  if (!lb_cli_names_own(j->args) || (!j->topology && !j->args->systems)) return 0;
   return lb_complain(LB_EXIT_USAGE, "judge %s: %s names other servers than the option of your own", j->args->words[0],
                      j->topology ? "the @" : "-b");
 }
@@ -145,7 +145,7 @@ static int choose_own(struct judge *j) {
     if (lb_topology_find(*t) && !lb_topology_missing(lb_topology_find(*t)))
       snprintf(name, sizeof name, "%s@%s", j->protocol->name, *t);
   if (!*name || lb_system_parse(name, &j->first, &err) < 0) j->judging.check = NULL;
-  char *own = lb_own_systems(j->protocol->name);
+  char *own = lb_cli_own_systems(j->protocol->name);
   snprintf(j->systems, sizeof j->systems, "%s", own ? own : "");
   free(own);
   return 0;
@@ -153,7 +153,7 @@ static int choose_own(struct judge *j) {
 
 static int choose_systems(struct judge *j) {
   int r = 0;
-  if (lb_names_own(j->args)) return choose_own(j);
+  if (lb_cli_names_own(j->args)) return choose_own(j);
   if (j->args->systems && j->topology)
     return lb_complain(LB_EXIT_USAGE, "judge %s: -b %s names other servers", j->args->words[0], j->args->systems);
   const char *list = j->topology ? j->topology : j->args->systems;
@@ -188,7 +188,7 @@ static int check(struct judge *j) {
                                    .adapter = strcmp(j->judging.check, "adapter-check") == 0,
                                    .said = count_statement,
                                    .data = &j->judging};
-  int code = lb_conform_systems(&order);
+  int code = lb_cli_conform_systems(&order);
   if (code) return code;
   fprintf(stderr, "%s: %d of %d statements hold\n", j->judging.check, j->judging.statements - j->judging.failed,
           j->judging.statements);
@@ -203,7 +203,7 @@ static int begin(void *data, const struct lb_plan *plan) {
   char about[40];
   bool checks = j->judging.check; /* again where a run goes on: its outcome is not kept */
   double check_s = !checks ? 0 : strcmp(j->judging.check, "conform") == 0 ? CONFORM_S : ADAPTER_CHECK_S;
-  lb_live_about(lb_seconds_of(plan, lb_run_jobs(j->args)) + check_s, about, sizeof about);
+  lb_live_about(lb_cli_seconds_of(plan, lb_cli_run_jobs(j->args)) + check_s, about, sizeof about);
   if (plan->job_count)
     lb_complain(0, "judges %s, %s here: %s%s%zu trials", j->systems, about, checks ? j->judging.check : "",
                 checks ? ", then " : "", plan->job_count);
@@ -212,7 +212,7 @@ static int begin(void *data, const struct lb_plan *plan) {
 
 static void tell(void *data, const struct lb_tally *tally, const struct lb_run_info *info, const char *dir) {
   const struct judge *j = data;
-  lb_judge_tell(j->word, tally, info, dir);
+  lb_cli_judge_tell(j->word, tally, info, dir);
 }
 
 /* As `suite judge`, with this lock for its systems. */
@@ -221,9 +221,9 @@ static int run_suite(struct judge *j) {
   struct lb_error err;
   char folder[4096];
   struct lb_args args = *j->args;
-  char *path = lb_find_suite("judge");
+  char *path = lb_cli_find_suite("judge");
   if (!path) return LB_EXIT_FAILURE;
-  snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
+  snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_process_root());
   int r = lb_suite_load(path, folder, &suite, &err);
   free(path);
   if (r < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err.text);
@@ -239,7 +239,7 @@ static int run_suite(struct judge *j) {
                            .tell = tell,
                            .judging = &j->judging,
                            .data = j};
-  int code = lb_carry_out(&order);
+  int code = lb_cli_carry_out(&order);
   lb_suite_clear(&suite);
   return code;
 }
@@ -247,19 +247,19 @@ static int run_suite(struct judge *j) {
 static int judge_command(const struct lb_args *args) {
   struct judge j = {.args = args};
   struct lb_error err;
-  if (args->resume) return lb_resume(args);
+  if (args->resume) return lb_cli_resume(args);
   if (args->word_count != 1)
     return lb_complain(
         LB_EXIT_USAGE,
         "judge: expected one lock: a command, a plugin (.so), PROTOCOL[@TOPOLOGY] or LIBRARY[@TOPOLOGY], as in `%s judge 'python3 peers/reference.py'`",
-        lb_called());
+        lb_process_called());
   int r = take_lock(&j, args->words[0]);
   if (r == 0 && args->baseline && !(j.judging.baseline = lb_baseline_load(args->baseline, &err)))
     r = lb_complain(LB_EXIT_USAGE, "--baseline %s", err.text);
   if (r == 0) r = refuse_two_places(&j);
-  if (r == 0) r = lb_own_begin(args);
+  if (r == 0) r = lb_cli_own_begin(args);
   if (r == 0) r = choose_systems(&j);
-  if (r == 0) r = lb_check_options(args);
+  if (r == 0) r = lb_cli_check_options(args);
   return r ? r : run_suite(&j);
 }
 

@@ -40,7 +40,7 @@ static void put(int indent, const char *format, ...) {
       for (fits = room; fits > 0 && at[fits] != ' ';) fits--;
       if (fits == 0 || fits < strspn(at, " ") + 1) fits = strspn(at, " "), fits += strcspn(at + fits, " ");
     }
-    lb_say("%*s%.*s", before, "", (int)fits, at);
+    lb_cli_say("%*s%.*s", before, "", (int)fits, at);
     at += fits;
     at += strspn(at, " ");
   }
@@ -48,8 +48,8 @@ static void put(int indent, const char *format, ...) {
 
 /* A command stays as it can be typed: one line, or two with a backslash. */
 static void put_command(const char *command, const char *rest) {
-  if (strlen(command) + strlen(rest) + 3 <= COLUMNS) lb_say("  %s %s", command, rest);
-  else lb_say("  %s \\", command), lb_say("    %s", rest);
+  if (strlen(command) + strlen(rest) + 3 <= COLUMNS) lb_cli_say("  %s %s", command, rest);
+  else lb_cli_say("  %s \\", command), lb_cli_say("    %s", rest);
 }
 
 /* ---- rows of a part -------------------------------------------------------------------------- */
@@ -76,7 +76,7 @@ static void put_row(const struct screen *s, size_t i, bool own) {
   const struct lb_cell_sum *cell = &s->tally->cells[i];
   enum lb_fate fate = lb_fate_of(cell);
   int n = fate == LB_FATE_BROKEN ? cell->violated : fate == LB_FATE_STUCK ? cell->stuck : cell->delayed;
-  put(30, "  %d of %d  %-18s %s%s%s%s", n, lb_cell_decided(cell), cell->cell->scenario->name, how[fate],
+  put(30, "  %d of %d  %-18s %s%s%s%s", n, lb_cell_sum_decided(cell), cell->cell->scenario->name, how[fate],
       reason_of(cell, own), s->fates.several ? ", on " : "", s->fates.several ? cell->cell->topology->name : "");
 }
 
@@ -116,8 +116,8 @@ static void tell_own(const struct screen *s) {
   for (int i = 0; i < j->statements && i < LB_STATEMENTS_MAX; i++)
     if (!j->statement[i].holds) put(30, "  fails   %-18s %s", j->check, j->statement[i].text);
   const char *quote = j->check && strcmp(j->check, "conform") == 0 ? "" : "'";
-  snprintf(command, sizeof command, "%s %s %s%s%s%s", lb_called(), j->check ? j->check : "", *quote ? "" : "--plugin ",
-           quote, s->word, quote);
+  snprintf(command, sizeof command, "%s %s %s%s%s%s", lb_process_called(), j->check ? j->check : "",
+           *quote ? "" : "--plugin ", quote, s->word, quote);
   if (j->failed) put(4, "  what it says to each: %s", command);
 }
 
@@ -135,7 +135,7 @@ static void tell_explain(const struct screen *s) {
     for (size_t i = 0; i < s->tally->plan->cell_count; i++) {
       const struct lb_cell *c = &s->tally->plan->cells[i];
       if (!is_bad(lb_fate_of(&s->tally->cells[i])) || !is_of_part(s, i, pass == 0)) continue;
-      snprintf(command, sizeof command, "%s explain %s", lb_called(), lb_from_here(s->dir));
+      snprintf(command, sizeof command, "%s explain %s", lb_process_called(), lb_process_from_here(s->dir));
       snprintf(cell, sizeof cell, "%s.%s", c->scenario->name, c->system);
       put(2, "see it:");
       put_command(command, cell);
@@ -294,14 +294,15 @@ static void tell_safe(const struct screen *s) {
   put(2, "asked:");
   put(2, "  %s", names);
   put(2, "each question was put %s; a rare violation needs more (-n), or a hunt (%s hunt --help)",
-      s->tally->cells[0].trials > 1 ? "several times" : "once", lb_called());
+      s->tally->cells[0].trials > 1 ? "several times" : "once", lb_process_called());
 }
 
-void lb_judge_tell(const char *word, const struct lb_tally *tally, const struct lb_run_info *info, const char *dir) {
+void lb_cli_judge_tell(const char *word, const struct lb_tally *tally, const struct lb_run_info *info,
+                       const char *dir) {
   struct screen s = {.tally = tally, .judging = tally->plan->judging, .word = word, .dir = dir};
   const struct lb_judging *j = s.judging;
   lb_fates_count(tally, &s.fates);
-  lb_say("%s", info->verdict); /* one line: scripts read the first */
+  lb_cli_say("%s", info->verdict); /* one line: scripts read the first */
   if (s.fates.asked == 0) {
     put(2, "  %s", why_skipped(&s));
     return;
@@ -317,5 +318,5 @@ void lb_judge_tell(const char *word, const struct lb_tally *tally, const struct 
   if (bad || is_own_at_fault(&s)) tell_instead(&s);
   else if (!s.fates.open) tell_safe(&s);
   if (s.fates.skipped) put(2, "not asked on this machine: %d, because %s", s.fates.skipped, why_skipped(&s));
-  put(2, "all of it: %s", lb_from_here(dir));
+  put(2, "all of it: %s", lb_process_from_here(dir));
 }

@@ -26,7 +26,7 @@
 
 /* ---- what is said of protocols --------------------------------------------------------------------------- */
 
-void lb_print_words(const char *const *words) {
+void lb_cli_print_words(const char *const *words) {
   for (; words && *words; words++) printf("%s%s", *words, words[1] ? ", " : "");
 }
 
@@ -50,7 +50,7 @@ static const struct {
     {LB_TRAIT_RENEWED, "renewed"},
 };
 
-void lb_print_traits(unsigned traits) {
+void lb_cli_print_traits(unsigned traits) {
   const char *between = "";
   for (size_t i = 0; i < sizeof trait_names / sizeof *trait_names; i++)
     if (traits & trait_names[i].trait) printf("%s%s", between, trait_names[i].name), between = ", ";
@@ -75,7 +75,7 @@ static size_t server_of(const struct lb_protocol *p) {
 /* All of them, in the order of lists; NULL behind the last. */
 static const char *server_title_at(size_t index) { return index < SERVER_COUNT ? servers[index].title : NULL; }
 
-const char *lb_server_title(const struct lb_protocol *protocol) { return servers[server_of(protocol)].title; }
+const char *lb_cli_server_title(const struct lb_protocol *protocol) { return servers[server_of(protocol)].title; }
 
 /* ---- lists ----------------------------------------------------------------------------------------------- */
 
@@ -93,10 +93,10 @@ static int width_of_protocols(void) {
 }
 
 static void list_protocol(const struct lb_protocol *p, int width, int server_width) {
-  printf("%-*s  %-*s  %s (", width, p->name, server_width, lb_server_title(p), p->summary);
-  lb_print_words(p->topologies);
+  printf("%-*s  %-*s  %s (", width, p->name, server_width, lb_cli_server_title(p), p->summary);
+  lb_cli_print_words(p->topologies);
   printf(") [");
-  lb_print_traits(p->traits);
+  lb_cli_print_traits(p->traits);
   puts("]");
 }
 
@@ -108,7 +108,7 @@ static int list_protocols(void) {
   for (size_t i = 0; (title = server_title_at(i)); i++) server_width = wider(server_width, title);
   for (size_t server = 0; (title = server_title_at(server)); server++)
     for (size_t i = 0; (p = lb_protocol_at(i)); i++)
-      if (lb_server_title(p) == title) list_protocol(p, width, server_width);
+      if (lb_cli_server_title(p) == title) list_protocol(p, width, server_width);
   return LB_EXIT_OK;
 }
 
@@ -119,10 +119,10 @@ static int list_peers(void) {
   int width = 0;
   size_t all, lacking = lb_peers_missing(&all);
   for (size_t i = 0; (p = lb_protocol_at(i)); i++)
-    if (lb_is_peer(p)) width = wider(width, p->name);
+    if (lb_peers_has(p)) width = wider(width, p->name);
   for (size_t i = 0; (p = lb_protocol_at(i)); i++) {
-    if (!lb_is_peer(p)) continue;
-    const char *missing = lb_peer_missing(p), *like = lb_foreign_like(p);
+    if (!lb_peers_has(p)) continue;
+    const char *missing = lb_peers_missing_file(p), *like = lb_foreign_like(p);
     printf("%-*s  %-14s like %-16s %s%s%s%s\n", width, p->name, lb_foreign_version(p), like ? like : "-", p->summary,
            missing ? " [needs " : "", missing ? missing : "", missing ? "]" : "");
   }
@@ -148,7 +148,7 @@ static int list_files(const char *place, int (*list_file)(const char *name, int 
   char folder[4096], **names, **paths;
   size_t count;
   int code = LB_EXIT_OK, width = 0;
-  snprintf(folder, sizeof folder, "%s/%s", lb_root(), place);
+  snprintf(folder, sizeof folder, "%s/%s", lb_process_root(), place);
   int r = lb_scenario_list(folder, &names, &paths, &count);
   if (r < 0) return lb_complain(LB_EXIT_FAILURE, "cannot read %s: %s", folder, strerror(-r));
   for (size_t i = 0; i < count; i++) width = wider(width, names[i]);
@@ -176,7 +176,7 @@ static int list_suite(const char *name, int width, const char *path) {
   struct lb_suite s;
   struct lb_error err;
   char folder[4096];
-  snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
+  snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_process_root());
   if (lb_suite_load(path, folder, &s, &err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err.text);
   printf("%-*s  %s\n", width, name, s.title);
   lb_suite_clear(&s);
@@ -362,7 +362,7 @@ static int list_command(const struct lb_args *args) {
     return lb_complain(LB_EXIT_USAGE, "list expectations: expected at most one list of systems, found '%s', too",
                        args->words[2]);
   if (strcmp(args->words[0], "expectations") == 0)
-    return lb_list_expectations(args->words[1] ? args->words[1] : args->plugins[0] ? args->plugins : NULL);
+    return lb_cli_list_expectations(args->words[1] ? args->words[1] : args->plugins[0] ? args->plugins : NULL);
   if (args->word_count > 1)
     return lb_complain(LB_EXIT_USAGE, "list: expected at most one word, found '%s', too", args->words[1]);
   bool found;
@@ -372,7 +372,7 @@ static int list_command(const struct lb_args *args) {
     if (strcmp(args->words[0], lists[i].name) == 0) return lists[i].list();
     names[i + 1] = lists[i].name;
   }
-  const char *near = lb_suggest(args->words[0], names, LIST_COUNT + 4);
+  const char *near = lb_text_suggest(args->words[0], names, LIST_COUNT + 4);
   return lb_complain(
       LB_EXIT_USAGE,
       "list %s: expected protocols, peers, topologies, scenarios, suites, steps, points, assumptions, expectations, guards, keys or counters%s%s%s",
@@ -401,7 +401,7 @@ static bool check_topology(const struct lb_topology *t) {
   int r = missing ? -ENOENT : lb_topology_version(t, version, sizeof version);
   if (missing)
     snprintf(text, sizeof text, "needs %s%s", missing,
-             lb_is_installed() ? "; packages: docs/install.md" : "; ./bench installs what is missing");
+             lb_process_is_installed() ? "; packages: docs/install.md" : "; ./bench installs what is missing");
   else if (r == 0) snprintf(text, sizeof text, "%s", version);
   else if (r == -ETIMEDOUT) snprintf(text, sizeof text, "its server did not say its version within 10 s");
   else snprintf(text, sizeof text, "%s", t->summary);

@@ -25,7 +25,7 @@ static int load(struct measured *m, const char *dir) {
   snprintf(path, sizeof path, "%s/run.json", dir);
   json_t *run = json_load_file(path, 0, &why);
   if (!run) return lb_complain(LB_EXIT_USAGE, "theory: %s:%d: %s", path, why.line, why.text);
-  lb_fill_cells(run);
+  lb_explain_fill_cells(run);
   json_array_foreach(json_object_get(run, "cells"), i, cell) {
     snprintf(key, sizeof key, "%s %s %s", lb_text_of(cell, "scenario"), lb_text_of(cell, "system"),
              lb_text_of(cell, "guard"));
@@ -81,7 +81,7 @@ static json_t *narrow_rules(const struct measured *m, json_int_t *ret_cells) {
   return ret;
 }
 
-int lb_theory_measured(const struct lb_args *args, json_t **ret) {
+int lb_cli_measured(const struct lb_args *args, json_t **ret) {
   struct measured m = {.cells = json_object(), .rules = json_object()};
   int r = 0;
   json_int_t cells;

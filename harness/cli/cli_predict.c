@@ -188,16 +188,16 @@ static void print_text(const struct predict *p) {
       p->args->plugins[0] || p->system.topology->own; /* another command would not know it by its name alone */
   printf("%s: predicted from its facts", p->system.name);
   if (brought) putchar('\n');
-  else printf(" (%s theory facts %s)\n", lb_called(), p->system.name);
+  else printf(" (%s theory facts %s)\n", lb_process_called(), p->system.name);
   for (size_t i = 0; i < sizeof order / sizeof *order; i++) print_verdict(p->rows, lb_verdict_name(order[i]));
   printf("\nn/a in %zu more scenarios: --json has the reasons\n", p->nothing);
   if (p->run)
-    lb_say("measured in %s: %zu cells, %zu as predicted, %zu not", p->dir, p->measured, p->measured - p->differ,
-           p->differ);
+    lb_cli_say("measured in %s: %zu cells, %zu as predicted, %zu not", p->dir, p->measured, p->measured - p->differ,
+               p->differ);
 }
 
 static int print_json(const struct predict *p) {
-  json_t *facts = lb_theory_system(&p->system);
+  json_t *facts = lb_cli_theory_system(&p->system);
   json_t *o = json_pack("{s:s, s:s?, s:O, s:O, s:I, s:I}", "system", p->system.name, "run", p->dir, "facts",
                         json_object_get(facts, "facts"), "cells", p->cells, "measured", (json_int_t)p->measured,
                         "not_as_predicted", (json_int_t)p->differ);
@@ -216,7 +216,7 @@ static int load_run(struct predict *p) {
   snprintf(path, sizeof path, "%s/run.json", p->dir);
   p->run = json_load_file(path, 0, &why);
   if (!p->run) return lb_complain(LB_EXIT_USAGE, "predict: %s:%d: %s", path, why.line, why.text);
-  lb_fill_cells(p->run);
+  lb_explain_fill_cells(p->run);
   return json_is_array(json_object_get(p->run, "cells"))
              ? 0
              : lb_complain(LB_EXIT_USAGE, "predict: %s: 'cells' is missing, expected a list", path);
@@ -227,13 +227,14 @@ static int load_run(struct predict *p) {
 static int find_system(struct predict *p, const char *word) {
   struct lb_error err;
   if (!word && p->args->plugins[0]) word = p->args->plugins;
-  char *own = lb_own_at(0) ? lb_own_systems(word) : NULL;
+  char *own = lb_own_at(0) ? lb_cli_own_systems(word) : NULL;
   if (own) word = own;
   int r = word ? lb_system_parse(word, &p->system, &err) : -1;
   if (!word)
-    r = lb_complain(LB_EXIT_USAGE, "predict: expected PROTOCOL[@TOPOLOGY], see `%s list protocols`", lb_called());
+    r = lb_complain(LB_EXIT_USAGE, "predict: expected PROTOCOL[@TOPOLOGY], see `%s list protocols`",
+                    lb_process_called());
   else if (r < 0) r = lb_complain(LB_EXIT_USAGE, "predict: %s", err.text);
-  else r = lb_check_locks(p->args, &p->system, 1);
+  else r = lb_cli_check_locks(p->args, &p->system, 1);
   free(own);
   return r;
 }
@@ -245,8 +246,8 @@ static int take_words(struct predict *p) {
   if (words > 2)
     return lb_complain(LB_EXIT_USAGE, "predict: expected one lock and one results folder, found '%s', too",
                        args->words[2]);
-  if (words == 2 || (words == 1 && brought && lb_is_run_folder(args->words[0]))) p->dir = args->words[--words];
-  if (p->dir && !lb_is_run_folder(p->dir))
+  if (words == 2 || (words == 1 && brought && lb_cli_is_run_folder(args->words[0]))) p->dir = args->words[--words];
+  if (p->dir && !lb_cli_is_run_folder(p->dir))
     return lb_complain(LB_EXIT_USAGE, "predict: %s: expected a results folder, which has a run.json", p->dir);
   int r = find_system(p, words ? args->words[0] : NULL);
   return r == 0 && p->dir ? load_run(p) : r;
@@ -254,7 +255,7 @@ static int take_words(struct predict *p) {
 
 static int predict_command(const struct lb_args *args) {
   struct predict p = {.args = args, .cells = json_array(), .rows = json_array()};
-  int r = lb_own_begin(args);
+  int r = lb_cli_own_begin(args);
   if (r == 0) r = take_words(&p);
   if (r == 0)
     r = lb_table_walk(
@@ -290,7 +291,7 @@ static int tell(void *data, struct lb_plan *plan) {
   return 0;
 }
 
-int lb_list_expectations(const char *named) {
+int lb_cli_list_expectations(const char *named) {
   return lb_table_walk(&(struct lb_table){.systems = named ? named : LB_TABLE_SYSTEMS, .visit = tell});
 }
 
@@ -340,7 +341,7 @@ static bool lacks_servers(const struct lb_cell *cell) {
   return false;
 }
 
-bool lb_which_survives(const struct lb_cell *cell) {
+bool lb_cli_which_survives(const struct lb_cell *cell) {
   struct lb_told told = lb_table_told(cell);
   if (cell->protocol->traits & LB_TRAIT_UNSAFE) return false; /* it is played only where that shows */
   if (told.verdict == LB_NA && lacks_servers(cell)) return false;
@@ -372,7 +373,7 @@ static void try_fact(const struct lb_cell *cell, const struct lb_term *term, con
   }
 }
 
-json_t *lb_which_changes(const struct lb_cell *cell) {
+json_t *lb_cli_which_changes(const struct lb_cell *cell) {
   json_t *safe = json_array(), *nothing = json_array();
   struct lb_told told = lb_table_told(cell);
   struct lb_facts facts;
@@ -428,13 +429,13 @@ static const struct speed_run *run_at(size_t i) {
   struct lb_error err;
   char path[4096];
   struct speed_run *run = &runs[i];
-  snprintf(path, sizeof path, "%s/%s/trials.csv", lb_root(), folders[i]);
+  snprintf(path, sizeof path, "%s/%s/trials.csv", lb_process_root(), folders[i]);
   if (!run->tried) run->there = lb_csv_open(path, &run->csv, &err) == 0 && take_measured(run);
   run->tried = true;
   return run->there ? run : NULL;
 }
 
-void lb_which_cost_end(void) {
+void lb_cli_which_cost_end(void) {
   for (size_t i = 0; i < RUNS; i++) {
     if (runs[i].tried) lb_csv_close(&runs[i].csv);
     free(runs[i].trial);
@@ -452,10 +453,10 @@ static json_t *median(const struct speed_run *run, const char *system, const cha
     bool fits = strcmp(t->system, system) == 0 && strcmp(t->clients, clients) == 0;
     if (fits && isfinite(t->value[at])) values[count++] = t->value[at];
   }
-  return count ? json_real(lb_median(values, count)) : json_null();
+  return count ? json_real(lb_interval_median(values, count)) : json_null();
 }
 
-json_t *lb_which_cost(const char *system) {
+json_t *lb_cli_which_cost(const char *system) {
   for (size_t i = 0; i < RUNS; i++) {
     const struct speed_run *run = run_at(i);
     json_t *cost = run ? json_pack("{s:s, s:o, s:o, s:o}", "run", folders[i], "grants_per_s_1",

@@ -23,7 +23,7 @@ static void pass_on(FILE *from, bool complains) {
   ssize_t length;
   while (from && (length = getline(&line, &size, from)) > 0) {
     line[strcspn(line, "\n")] = '\0';
-    lb_printable(line, shown, sizeof shown);
+    lb_text_printable(line, shown, sizeof shown);
     if (complains) lb_complain(0, "%s", shown);
     else printf("%s\n", shown), fflush(stdout);
   }
@@ -48,7 +48,7 @@ static int run_script(const char *script, const char *const words[], size_t coun
   char program[4096];
   const char *argv[8] = {"python", script};
   int said[2], status = 127 << 8;
-  snprintf(program, sizeof program, "%s/plots/python", lb_root());
+  snprintf(program, sizeof program, "%s/plots/python", lb_process_root());
   for (size_t i = 0; i < count && i < sizeof argv / sizeof *argv - 3; i++) argv[2 + i] = words[i];
   fflush(stdout);
   FILE *complaints = tmpfile(); /* no second pipe: it would fill up while we read the first */
@@ -71,7 +71,7 @@ static int run_script(const char *script, const char *const words[], size_t coun
 }
 
 /* The code of the script is ours where it means the same; anything else is a failure. */
-int lb_draw_report(const char *dir, bool quiet) {
+int lb_cli_draw_report(const char *dir, bool quiet) {
   char path[4096];
   snprintf(path, sizeof path, "%s/run.json", dir);
   if (access(path, R_OK) < 0)
@@ -80,7 +80,7 @@ int lb_draw_report(const char *dir, bool quiet) {
   return drawn == LB_EXIT_OK || drawn == LB_EXIT_USAGE || drawn == LB_EXIT_MISSING ? drawn : LB_EXIT_FAILURE;
 }
 
-int lb_compare_folders(const struct lb_args *args, const char *a_dir, const char *b_dir) {
+int lb_cli_compare_folders(const struct lb_args *args, const char *a_dir, const char *b_dir) {
   const char *words[4];
   size_t count = 0;
   if (args->json) words[count++] = "--json";
@@ -93,7 +93,7 @@ int lb_compare_folders(const struct lb_args *args, const char *a_dir, const char
 static int compare_command(const struct lb_args *args) {
   if (args->word_count < 1 || args->word_count > 2)
     return lb_complain(LB_EXIT_USAGE, "compare: expected two results folders, or one");
-  return lb_compare_folders(args, args->words[0], args->word_count == 2 ? args->words[1] : NULL);
+  return lb_cli_compare_folders(args, args->words[0], args->word_count == 2 ? args->words[1] : NULL);
 }
 
 const struct lb_cli_command lb_command_compare = {
@@ -108,7 +108,7 @@ const struct lb_cli_command lb_command_compare = {
 
 static int report_command(const struct lb_args *args) {
   if (args->word_count != 1) return lb_complain(LB_EXIT_USAGE, "report: expected one results folder");
-  return lb_draw_report(args->words[0], false);
+  return lb_cli_draw_report(args->words[0], false);
 }
 
 const struct lb_cli_command lb_command_report = {

@@ -78,7 +78,7 @@ static int call_again(const struct lb_args *args, const json_t *head, const char
   return command->run(&again);
 }
 
-int lb_resume(const struct lb_args *args) {
+int lb_cli_resume(const struct lb_args *args) {
   struct lb_error err;
   char folder[PATH_MAX];
   if (has_others(args))
@@ -171,7 +171,7 @@ static int merge(const struct lb_args *args, const struct shards *s, json_t *hea
   char out[PATH_MAX], cwd[PATH_MAX];
   for (size_t i = 0; i < s->count; i++)
     if (!(head[i] = lb_journal_read(s->folder[i], &err)))
-      return lb_is_run_folder(s->folder[i])
+      return lb_cli_is_run_folder(s->folder[i])
                  ? lb_complain(LB_EXIT_USAGE,
                                "merge %s: is a whole run, expected the folder of a shard (run --shard I/N)",
                                s->folder[i])

@@ -30,15 +30,15 @@
 /* The order is that of interest: verdict, truth table, figures, remarks, and last what is needed to replay it. */
 static void print_summary(const struct lb_tally *tally, const char *verdict, const char *dir) {
   printf("%s\n", verdict);
-  lb_print_unpredicted(tally, stdout);
+  lb_display_unpredicted(tally, stdout);
   putchar('\n');
-  lb_print_truth_table(tally, stdout);
+  lb_display_truth_table(tally, stdout);
   putchar('\n');
-  lb_print_figures(tally, stdout);
-  lb_print_remarks(tally, stdout);
+  lb_display_figures(tally, stdout);
+  lb_display_remarks(tally, stdout);
   puts("");
-  lb_say("seed %llu, results in %s", (unsigned long long)tally->plan->seed, dir);
-  lb_print_see_one(tally, dir, stdout);
+  lb_cli_say("seed %llu, results in %s", (unsigned long long)tally->plan->seed, dir);
+  lb_screen_see_one(tally, dir, stdout);
   fflush(stdout);
 }
 
@@ -76,7 +76,7 @@ static double seconds_of_suite(const struct lb_suite *suite) {
                                     .guards = suite->guards,
                                     .guard_trials = suite->guard_trials};
   if (lb_plan_make(&request, &plan, &err) < 0) return 0;
-  double s = lb_seconds_of(&plan, lb_run_jobs(&(struct lb_args){0}));
+  double s = lb_cli_seconds_of(&plan, lb_cli_run_jobs(&(struct lb_args){0}));
   lb_plan_clear(&plan);
   return s;
 }
@@ -90,11 +90,11 @@ static void longer_suite(const char *name, char *ret, size_t size) {
   *ret = '\0';
   for (size_t i = 0; i < sizeof next / sizeof *next; i++) {
     if (strcmp(name, next[i][0]) != 0) continue;
-    snprintf(path, sizeof path, "%s/" LB_SUITES "/%s.ini", lb_root(), next[i][1]);
-    snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
+    snprintf(path, sizeof path, "%s/" LB_SUITES "/%s.ini", lb_process_root(), next[i][1]);
+    snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_process_root());
     if (lb_suite_load(path, folder, &suite, &err) < 0) return;
     lb_live_about(seconds_of_suite(&suite), about, sizeof about);
-    snprintf(ret, size, "Longer: %s suite %s (%s, %s here)", lb_called(), suite.name, suite.title, about);
+    snprintf(ret, size, "Longer: %s suite %s (%s, %s here)", lb_process_called(), suite.name, suite.title, about);
     lb_suite_clear(&suite);
   }
 }
@@ -103,7 +103,7 @@ static void print_screen(const struct lb_tally *tally, const char *verdict, cons
                          const struct lb_order *order) {
   char longer[300] = "";
   if (order->suite) longer_suite(order->suite->name, longer, sizeof longer);
-  lb_print_screen(&(struct lb_screen){tally, verdict, dir, longer, has_variants(tally->plan) ? 2 : 1}, stdout);
+  lb_screen_print(&(struct lb_screen){tally, verdict, dir, longer, has_variants(tally->plan) ? 2 : 1}, stdout);
   fflush(stdout);
 }
 
@@ -117,16 +117,16 @@ static int show(const struct lb_tally *tally, const struct lb_run_info *info, co
   }
   if (order->tell) {
     order->tell(order->data, tally, info, dir->final);
-    if (order->draw && tally->done == tally->plan->job_count) lb_draw_report(dir->final, true);
+    if (order->draw && tally->done == tally->plan->job_count) lb_cli_draw_report(dir->final, true);
     return info->exit_code;
   }
   bool screen = is_screen(tally, order);
   if (screen) print_screen(tally, info->verdict, dir->final, order);
   else print_summary(tally, info->verdict, dir->final);
-  if (order->draw && tally->done == tally->plan->job_count) lb_draw_report(dir->final, screen);
-  else if (info->shards) lb_say("When all %d shards are there: %s merge DIR...", info->shards, lb_called());
-  else lb_say("Draw it: %s report %s", lb_called(), dir->final);
-  if (has_variants(tally->plan)) lb_say("compare its variants: %s compare %s", lb_called(), dir->final);
+  if (order->draw && tally->done == tally->plan->job_count) lb_cli_draw_report(dir->final, screen);
+  else if (info->shards) lb_cli_say("When all %d shards are there: %s merge DIR...", info->shards, lb_process_called());
+  else lb_cli_say("Draw it: %s report %s", lb_process_called(), dir->final);
+  if (has_variants(tally->plan)) lb_cli_say("compare its variants: %s compare %s", lb_process_called(), dir->final);
   return info->exit_code;
 }
 
@@ -161,12 +161,12 @@ static void show_slow(void *data, const char *line) {
 
 static int run_trials(struct session *s) {
   struct lb_estimate estimate;
-  struct lb_jobs jobs = lb_run_jobs(s->order->args);
+  struct lb_jobs jobs = lb_cli_run_jobs(s->order->args);
   struct lb_display display = {.live = {stderr, .terminal = lb_live_terminal(stderr)},
                                .verbose = s->order->args->verbose,
                                .estimate = &estimate};
   struct lb_progress progress = {.finished = keep_and_show, .tick = show_tick, .slow = show_slow, .display = s};
-  lb_announce(&s->tally, jobs, &estimate);
+  lb_cli_announce(&s->tally, jobs, &estimate);
   s->shown = lb_display_progress(&display);
   int r = lb_runner_run(&s->tally, &s->dir, jobs, (struct lb_sitting){s->order->args->budget_s, s->order->args->again},
                         &progress, &s->err);
@@ -187,7 +187,7 @@ static int write_results(struct session *s, int stopped) {
   if (s->info.exit_code == LB_EXIT_STOPPED && stopped != -EINTR && stopped != -ENOSPC)
     s->info.exit_code = LB_EXIT_FAILURE;
   struct lb_error err;
-  int r = lb_part_keep(&s->tally, &s->info, &s->dir, &err);
+  int r = lb_journal_keep_part(&s->tally, &s->info, &s->dir, &err);
   if (r == -ENOENT && stopped == -ENOSPC) s->info.exit_code = LB_EXIT_FAILURE; /* there is nothing to go on with */
   if (r < 0 && r != -ENOENT) lb_error(&s->err, r, "%s", err.text);
   return r;
@@ -200,7 +200,7 @@ static int tell_stopped(const struct session *s, int kept) {
   if (kept == -ENOENT)
     return lb_complain(code, "%s before the first trial had ended: nothing was kept%s", s->err.text, left);
   lb_complain(code, "%s: %zu of %zu trials are kept, continue with: %s %s --resume %s%s", s->err.text, s->tally.done,
-              s->tally.plan->job_count, lb_called(), s->order->args->argv[0], s->dir.final, left);
+              s->tally.plan->job_count, lb_process_called(), s->order->args->argv[0], s->dir.final, left);
   return code;
 }
 
@@ -248,7 +248,7 @@ static int open_folder(struct session *s) {
   if (s->info.shards) snprintf(part, sizeof part, "shard-%d-of-%d", s->info.shard, s->info.shards);
   snprintf(label, sizeof label, "%s%s%s", s->order->label, *part ? "-" : "", part);
   snprintf(out, sizeof out, "%s%s%s", args->out ? args->out : "", *part ? "/" : "", part);
-  return lb_rundir_open(&s->dir, lb_results_folder(), label, args->out ? out : NULL, &s->err);
+  return lb_rundir_open(&s->dir, lb_cli_results_folder(), label, args->out ? out : NULL, &s->err);
 }
 
 /* What the shards of a run have, as one. */
@@ -262,7 +262,7 @@ static int take_shards(struct session *s) {
 /* Leaves the tally what this shard has to play. */
 static int take_part(struct session *s) {
   struct lb_times times;
-  lb_read_times(&times);
+  lb_cli_read_times(&times);
   int r = lb_shard_take(&s->tally, (struct lb_shard){s->info.shard, s->info.shards}, &times);
   lb_times_clear(&times);
   return r < 0 ? lb_error(&s->err, r, "out of memory") : 0;
@@ -281,7 +281,7 @@ static void say_libraries(const struct lb_run_info *info) {
 static int prepare(struct session *s, const struct lb_plan *plan) {
   const struct lb_args *args = s->order->args;
   s->info.id = s->dir.id;
-  s->info.jobs = lb_run_jobs(args).always;
+  s->info.jobs = lb_cli_run_jobs(args).always;
   int r = lb_run_info_ask(&s->info, plan, s->dir.partial);
   if (r == 0) r = lb_tally_begin(plan, &s->tally);
   if (r < 0) return lb_error(&s->err, r, "out of memory");
@@ -293,7 +293,7 @@ static int prepare(struct session *s, const struct lb_plan *plan) {
   if (r < 0) return r;
   lb_rundir_forget_drawn(&s->dir);
   s->of = (struct lb_part_of){plan, &s->info, &s->dir};
-  r = lb_rundir_set_rescue(&s->dir, lb_part_rescue, &s->of);
+  r = lb_rundir_set_rescue(&s->dir, lb_journal_rescue_part, &s->of);
   return r < 0 ? lb_error(&s->err, r, "cannot start a process: %s", strerror(-r)) : 0;
 }
 
@@ -310,7 +310,7 @@ static int execute(const struct lb_plan *plan, const struct lb_order *order, str
   if (r) return r;
   r = open_folder(&s);
   if (r < 0)
-    return lb_complain(lb_exit_of_place(r, order->args->resumed ? order->args->resumed : order->args->out), "%s",
+    return lb_complain(lb_cli_exit_of_place(r, order->args->resumed ? order->args->resumed : order->args->out), "%s",
                        s.err.text);
   r = prepare(&s, plan);
   int code = r == 0 ? run_session(&s) : lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", s.err.text);
@@ -323,7 +323,7 @@ static int execute(const struct lb_plan *plan, const struct lb_order *order, str
 
 /* Two builds take turns, with one trial of each cell in a turn, as the plan has it. */
 static int take_turns(const struct lb_plan *plan, const struct lb_args *args) {
-  return lb_run_against(args, lb_seconds_of(plan, lb_run_jobs(args)));
+  return lb_cli_against(args, lb_cli_seconds_of(plan, lb_cli_run_jobs(args)));
 }
 
 /* Without -b, a plugin runs alone: who brings a lock wants to see that one. Else those of the suite;
@@ -389,14 +389,14 @@ static int find_shard(const struct lb_order *order, struct lb_shard *ret, uint64
     return lb_complain(LB_EXIT_USAGE, "--shard: two builds that are compared take turns on one machine");
   if (ret->of && !args->has_seed && !job)
     return lb_complain(LB_EXIT_USAGE, "shard %d of %d: expected --seed, the same for all of them", ret->index, ret->of);
-  *ret_seed = args->has_seed ? args->seed : job ? job % 1000000 : lb_random_seed();
+  *ret_seed = args->has_seed ? args->seed : job ? job % 1000000 : lb_cli_random_seed();
   if (ret->of && !args->shard) lb_complain(0, "plays shard %d of %d, as the environment says", ret->index, ret->of);
   return 0;
 }
 
 /* What is wrong with scenarios, systems and settings is found by the plan, before a folder is made
  * or a server is started. */
-int lb_carry_out(const struct lb_order *order) {
+int lb_cli_carry_out(const struct lb_order *order) {
   struct lb_error err;
   struct lb_plan plan;
   struct lb_expect expects[LB_GUARD_COUNT];
@@ -405,10 +405,10 @@ int lb_carry_out(const struct lb_order *order) {
   struct lb_shard shard;
   uint64_t seed = 0;
   int code = find_shard(order, &shard, &seed);
-  if (code == 0 && !lb_own_at(0)) code = lb_own_begin(order->args); /* a judge has, before it chose systems */
+  if (code == 0 && !lb_own_at(0)) code = lb_cli_own_begin(order->args); /* a judge has, before it chose systems */
   if (code) return code;
   bool asked = order->args->systems || order->args->plugins[0];
-  char *own = lb_own_at(0) ? lb_own_systems(asked ? systems_of(order) : NULL) : NULL;
+  char *own = lb_own_at(0) ? lb_cli_own_systems(asked ? systems_of(order) : NULL) : NULL;
   struct lb_plan_request request = {.scenario_paths = order->paths,
                                     .own_settings = order->own_settings,
                                     .scenario_count = order->path_count,
@@ -454,16 +454,17 @@ static void label_of(const char *word, char *buf, size_t size) {
 static int run_command(const struct lb_args *args) {
   char *paths[LB_ARGS_MAX], label[100];
   size_t count = 0, wanted = (size_t)args->word_count;
-  if (args->resume) return lb_resume(args);
-  if (wanted == 0) return lb_complain(LB_EXIT_USAGE, "run: expected a scenario, see `%s list scenarios`", lb_called());
-  if (args->against && lb_names_own(args))
+  if (args->resume) return lb_cli_resume(args);
+  if (wanted == 0)
+    return lb_complain(LB_EXIT_USAGE, "run: expected a scenario, see `%s list scenarios`", lb_process_called());
+  if (args->against && lb_cli_names_own(args))
     return lb_complain(LB_EXIT_USAGE, "--against: two builds are compared on servers that they start, not on your own");
   if (args->against && args->junit)
     return lb_complain(LB_EXIT_USAGE, "--junit: two builds that are compared have no expectations");
-  while (count < wanted && (paths[count] = lb_find_scenario(args->words[count]))) count++;
+  while (count < wanted && (paths[count] = lb_cli_find_scenario(args->words[count]))) count++;
   label_of(args->words[0], label, sizeof label);
   struct lb_order order = {.args = args, .label = label, .paths = (const char *const *)paths, .path_count = count};
-  int code = count == wanted ? lb_carry_out(&order) : LB_EXIT_USAGE;
+  int code = count == wanted ? lb_cli_carry_out(&order) : LB_EXIT_USAGE;
   for (size_t i = 0; i < count; i++) free(paths[i]);
   return code;
 }
@@ -481,12 +482,12 @@ static int suite_command(const struct lb_args *args) {
   struct lb_suite suite;
   struct lb_error err;
   char folder[4096];
-  if (args->resume) return lb_resume(args);
+  if (args->resume) return lb_cli_resume(args);
   if (args->word_count != 1)
-    return lb_complain(LB_EXIT_USAGE, "suite: expected one suite, see `%s list suites`", lb_called());
-  char *path = lb_find_suite(args->words[0]);
+    return lb_complain(LB_EXIT_USAGE, "suite: expected one suite, see `%s list suites`", lb_process_called());
+  char *path = lb_cli_find_suite(args->words[0]);
   if (!path) return LB_EXIT_USAGE;
-  snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
+  snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_process_root());
   int r = lb_suite_load(path, folder, &suite, &err);
   free(path);
   if (r < 0) return lb_complain(LB_EXIT_USAGE, "%s", err.text);
@@ -497,7 +498,7 @@ static int suite_command(const struct lb_args *args) {
                            .path_count = suite.count,
                            .suite = &suite,
                            .draw = true};
-  int code = lb_carry_out(&order);
+  int code = lb_cli_carry_out(&order);
   lb_suite_clear(&suite);
   return code;
 }

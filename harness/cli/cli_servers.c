@@ -25,7 +25,7 @@
 
 enum { TRIES = 3 };
 
-bool lb_names_own(const struct lb_args *args) {
+bool lb_cli_names_own(const struct lb_args *args) {
   for (size_t i = 0; i < LB_OWN_COUNT; i++)
     if (args->own[i]) return true;
   return false;
@@ -92,15 +92,15 @@ static int ask_servers(struct lb_own *own, struct lb_env *env) {
   return r < 0 ? lb_complain(LB_EXIT_MISSING, "%s", err.text) : 0;
 }
 
-int lb_own_begin(const struct lb_args *args) {
+int lb_cli_own_begin(const struct lb_args *args) {
   struct lb_process_env env;
   struct lb_own *own;
-  if (args->auth && !lb_names_own(args))
+  if (args->auth && !lb_cli_names_own(args))
     return lb_complain(LB_EXIT_USAGE, "--auth %s: expected servers beside it, as in --redis HOST:PORT", args->auth);
   int r = take(args);
   if (r) return r;
   lb_own_keep_secrets();
-  lb_env_init(&env, lb_random_seed());
+  lb_env_init(&env, lb_cli_random_seed());
   for (size_t i = 0; r == 0 && (own = lb_own_at(i)); i++) r = ask_servers(own, &env.base);
   return r;
 }
@@ -132,7 +132,7 @@ static void add_all(char **list) {
     if (!strchr(protocol->name, ':') && !(protocol->traits & LB_TRAIT_FLOOR)) add_everywhere(list, protocol);
 }
 
-char *lb_own_systems(const char *asked) {
+char *lb_cli_own_systems(const char *asked) {
   const struct lb_protocol *protocol;
   const struct lb_own *own;
   char *list = NULL, *copy = asked ? lb_need_text(asked) : NULL, *rest = copy;
@@ -155,11 +155,11 @@ static int clean_command(const struct lb_args *args) {
   struct lb_error err;
   if (args->word_count > 0)
     return lb_complain(LB_EXIT_USAGE, "clean: expected servers, as in --redis HOST:PORT, got '%s'", args->words[0]);
-  if (!lb_names_own(args))
+  if (!lb_cli_names_own(args))
     return lb_complain(LB_EXIT_USAGE, "clean: expected servers, as in --redis HOST:PORT, see `%s clean --help`",
-                       lb_called());
-  int code = lb_own_begin(args);
-  lb_env_init(&env, lb_random_seed());
+                       lb_process_called());
+  int code = lb_cli_own_begin(args);
+  lb_env_init(&env, lb_cli_random_seed());
   for (size_t i = 0; code == 0 && (own = lb_own_at(i)); i++) {
     if (lb_own_clean(own, &env.base, &err) < 0) code = lb_complain(LB_EXIT_FAILURE, "%s", err.text);
     else printf("%s: nothing of lockbench is left\n", own->summary);
@@ -186,9 +186,9 @@ static const struct lb_topology *find(const char *name) {
   const struct lb_topology *t = lb_topology_find(name);
   if (t && t->data_count > 0) return t;
   if (t) return lb_complain(0, "serve %s: it has no servers", name), NULL;
-  const char *near = lb_suggest(name, names, lb_topology_names(names, NAMES_MAX));
+  const char *near = lb_text_suggest(name, names, lb_topology_names(names, NAMES_MAX));
   if (near) lb_complain(0, "serve: unknown topology '%s', did you mean '%s'?", name, near);
-  else lb_complain(0, "serve: unknown topology '%s', expected one of `%s list topologies`", name, lb_called());
+  else lb_complain(0, "serve: unknown topology '%s', expected one of `%s list topologies`", name, lb_process_called());
   return NULL;
 }
 
@@ -210,7 +210,7 @@ static int serve_command(const struct lb_args *args) {
                                .command = args->command,
                                .hosts = args->hosts ? args->hosts : 1,
                                .ttl_ms = args->ttl_ms ? args->ttl_ms : TTL_MS,
-                               .seed = lb_random_seed(),
+                               .seed = lb_cli_random_seed(),
                                .on_disk = args->storage ? strcmp(args->storage, "disk") == 0 : args->speed,
                                .measured = args->speed,
                                .clocks = args->clocks,
@@ -242,7 +242,7 @@ static int fault_command(const struct lb_args *args) {
   size_t at = 0;
   if (args->word_count == 0)
     return lb_complain(LB_EXIT_USAGE, "fault: expected a step, as in 'kill primary'; `%s fault help` lists them",
-                       lb_called());
+                       lb_process_called());
   for (int i = 0; i < args->word_count && at < sizeof line; i++)
     at += (size_t)snprintf(line + at, sizeof line - at, "%s%s", i ? " " : "", args->words[i]);
   if (at >= sizeof line)

@@ -4,7 +4,7 @@
  * counts what each call of a lock costs.
  *
  * The three share one space of names for the user, so the command asks for each in turn. A suggestion comes from
- * protocols and topologies only: scenarios are files, and lb_find_scenario() has suggestions of its own.
+ * protocols and topologies only: scenarios are files, and lb_cli_find_scenario() has suggestions of its own.
  */
 #include "cli.h"
 
@@ -51,7 +51,7 @@ static void show_option(const struct lb_protocol *p, const struct lb_option *o) 
     case LB_OPT_TEXT: printf("%s  %s (text, %g to %g bytes)\n", o->text, o->help, o->min, o->max); break;
     case LB_OPT_CHOICE:
       printf("%s  %s (", o->words[(size_t)o->def], o->help);
-      lb_print_words(o->words);
+      lb_cli_print_words(o->words);
       puts(")");
       break;
   }
@@ -70,7 +70,7 @@ static FILE *open_adapter(const struct lb_protocol *p, char *name, size_t size) 
   for (char *rest = copy, *word; (word = strsep(&rest, " "));) {
     const char *dot = strrchr(word, '.');
     if (!dot || word[0] == '/' || !strchr(word, '/')) continue;
-    snprintf(path, sizeof path, "%s/%s", lb_root(), word);
+    snprintf(path, sizeof path, "%s/%s", lb_process_root(), word);
     snprintf(name, size, "%s", word);
     FILE *in = fopen(path, "re");
     if (in) return in;
@@ -84,8 +84,9 @@ static void show_adapter(const struct lb_protocol *p) {
   printf("\nversion:  %s\ncommand:  %s\n", lb_foreign_version(p)[0] ? lb_foreign_version(p) : "not said",
          lb_foreign_command(p));
   if (lb_foreign_like(p)) printf("compare:  %s, our file of the same algorithm\n", lb_foreign_like(p));
-  if (lb_peer_missing(p))
-    printf("MISSING:  %s (`%s %s` installs it)\n", lb_peer_missing(p), lb_peers_installer(), lb_peer_name(p));
+  if (lb_peers_missing_file(p))
+    printf("MISSING:  %s (`%s %s` installs it)\n", lb_peers_missing_file(p), lb_process_peers_installer(),
+           lb_peers_name(p));
   FILE *in = open_adapter(p, name, sizeof name);
   if (!in) return;
   printf("\n%s begins:\n\n", name);
@@ -119,7 +120,7 @@ static void show_assumptions(const struct lb_protocol *p) {
 static void show_clocks(const struct lb_protocol *p) {
   const struct lb_topology *t = lb_topology_find(p->topologies[0]);
   char said[160];
-  if (t) printf("\nclocks:   %s", lb_clocks_say(lb_clocks_of(p, NULL, t), said, sizeof said));
+  if (t) printf("\nclocks:   %s", lb_fit_clocks_say(lb_fit_clocks_of(p, NULL, t), said, sizeof said));
 }
 
 /* Only for a lock that polls: a hand-off cannot be shorter than what is left of the pause. */
@@ -137,18 +138,18 @@ static void show_protocol(const struct lb_protocol *p) {
   if (p->breaks) printf("breaks:   %s\n", p->breaks);
   if (p->source) printf("source:   %s\n", p->source);
   printf("traits:   ");
-  lb_print_traits(p->traits);
+  lb_cli_print_traits(p->traits);
   if (p->unsafe_why) printf(" (%s)", p->unsafe_why);
   if (!(p->traits & LB_TRAIT_FOREIGN)) show_assumptions(p);
   show_clocks(p);
   show_retry(p);
-  printf("\nserver:   %s\nruns on:  ", lb_server_title(p));
-  lb_print_words(p->topologies);
+  printf("\nserver:   %s\nruns on:  ", lb_cli_server_title(p));
+  lb_cli_print_words(p->topologies);
   print_stand_ins(p->topologies);
   putchar('\n');
   if (p->points) {
     printf("points:   ");
-    lb_print_words(p->points);
+    lb_cli_print_words(p->points);
     putchar('\n');
   }
   for (size_t i = 0; lb_option_at(p, i); i++) show_option(p, lb_option_at(p, i));
@@ -176,7 +177,7 @@ static void show_topology(const struct lb_topology *t) {
   print_settings(t->settings);
   if (t->stands_for) printf("\nlike:     %s: protocols that run there run here", t->stands_for);
   printf("\nneeds:    ");
-  lb_print_words(t->family->needs);
+  lb_cli_print_words(t->family->needs);
   printf("%s%s\n", missing ? "  MISSING: " : "", missing ? missing : "");
   if (!missing && lb_topology_version(t, version, sizeof version) == 0 && version[0]) printf("version:  %s\n", version);
 }
@@ -301,9 +302,10 @@ static int show_scenario(const char *path, const char *systems) {
          s.question ? s.question : "", s.refuted ? s.refuted : "");
   if (s.upstream) printf("upstream: %s\n", s.upstream);
   if (s.attack)
-    printf("attack:   %s: %s\n", s.attack, lb_attack_what(s.attack) ? lb_attack_what(s.attack) : "no rules");
+    printf("attack:   %s: %s\n", s.attack,
+           lb_theory_attack_what(s.attack) ? lb_theory_attack_what(s.attack) : "no rules");
   if (s.alike) printf("separates no two locks: %s\n", s.alike);
-  lb_say("file:     %s", s.path);
+  lb_cli_say("file:     %s", s.path);
   show_workload(&s);
   show_steps("steps:", s.steps, s.step_count);
   show_steps("faults:", s.faults, s.fault_count);
@@ -326,18 +328,18 @@ static int unknown(const char *name) {
   size_t count = 0, scenarios = 0;
   const char *system = lb_system_near(name);
   count += lb_topology_names(words + count, 384 - count);
-  snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
+  snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_process_root());
   lb_scenario_list(folder, &names, &paths, &scenarios);
   for (size_t i = 0; i < scenarios && count < 511; i++) words[count++] = names[i];
   if (system) words[count++] = system;
   bool is_peer = system && strchr(system, ':') && !strchr(name, ':'); /* written without its kind, it is not near */
-  const char *near = is_peer ? system : lb_suggest(name, words, count);
+  const char *near = is_peer ? system : lb_text_suggest(name, words, count);
   if (near) lb_complain(0, "show: unknown name '%s', did you mean '%s'?", name, near);
   else
     lb_complain(
         0,
         "show: unknown name '%s', expected a protocol, a topology or a scenario of `%s list`, or a path to an .ini file",
-        name, lb_called());
+        name, lb_process_called());
   for (size_t i = 0; i < scenarios; i++) free(names[i]), free(paths[i]);
   free(names);
   free(paths);
@@ -434,7 +436,7 @@ static int cli_cost(const struct lb_args *args) {
   const char *tmp = getenv("TMPDIR"), *missing;
   if (lb_system_parse(args->words[0], &system, &err) < 0)
     return lb_complain(LB_EXIT_USAGE, "show --cost: %s", err.text);
-  int code = lb_check_options(args);
+  int code = lb_cli_check_options(args);
   if (code) return code;
   if ((missing = lb_topology_missing(system.topology)))
     return lb_complain(LB_EXIT_MISSING, "show --cost %s: needs %s, which is not on this machine", system.name, missing);
@@ -454,7 +456,7 @@ static int cli_cost(const struct lb_args *args) {
 static int show_command(const struct lb_args *args) {
   if (args->word_count != 1)
     return lb_complain(LB_EXIT_USAGE, "show: expected one name of a protocol, a topology or a scenario, see `%s list`",
-                       lb_called());
+                       lb_process_called());
   if (args->cost) return cli_cost(args);
   const struct lb_protocol *protocol = lb_protocol_find(args->words[0]);
   const struct lb_topology *topology = lb_topology_find(args->words[0]);
@@ -463,7 +465,7 @@ static int show_command(const struct lb_args *args) {
   if (protocol) return show_protocol(protocol), LB_EXIT_OK;
   if (topology) return show_topology(topology), LB_EXIT_OK;
   struct lb_error err;
-  char *path = lb_look_for_scenario(args->words[0], &err);
+  char *path = lb_cli_look_for_scenario(args->words[0], &err);
   if (!path && strchr(args->words[0], '@'))
     return args->systems ? lb_complain(LB_EXIT_USAGE, "show %s -b: expected a scenario", args->words[0])
                          : show_system(args->words[0]);

@@ -83,7 +83,7 @@ static int read_directed(const struct lb_story *told, const struct lb_directed_o
   struct lb_history history;
   struct lb_check check;
   struct lb_error err;
-  int code = lb_load_history(told->trial.history, &history);
+  int code = lb_cli_load_history(told->trial.history, &history);
   if (code) return code;
   int r = lb_check_history(&history, &check);
   if (r < 0) return lb_history_clear(&history), lb_complain(LB_EXIT_FAILURE, "%s", strerror(-r));
@@ -162,10 +162,10 @@ static int shrink_one(const struct lb_args *args, const struct lb_directed_of *o
   struct lb_shrink_order order = {.of = of,
                                   .dir = &dir,
                                   .trials = args->trials ? args->trials : TRIALS,
-                                  .jobs = lb_jobs_of(args, lb_default_jobs()),
+                                  .jobs = lb_cli_jobs_of(args, lb_cli_default_jobs()),
                                   .seed = args->has_seed ? args->seed : 1,
                                   .budget_s = args->budget_s,
-                                  .room = lb_room_now(lb_jobs_of(args, lb_default_jobs())),
+                                  .room = lb_cli_room_now(lb_cli_jobs_of(args, lb_cli_default_jobs())),
                                   .begin = begin,
                                   .tick = show,
                                   .display = &view};
@@ -177,8 +177,8 @@ static int shrink_one(const struct lb_args *args, const struct lb_directed_of *o
   if (r < 0) return lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "shrink: %s", err.text);
   if (s.end == LB_SHRINK_NEVER || s.end == LB_SHRINK_NEVER_IN_TIME) return never(&s, d);
   if (keep_file(d, &s, of, path)) return LB_EXIT_FAILURE;
-  lb_say("%s: %zu of %zu faults, breaks %d of %d; %zu timelines were played", path, s.faults, d->fault_count, s.broke,
-         s.trials, s.asked);
+  lb_cli_say("%s: %zu of %zu faults, breaks %d of %d; %zu timelines were played", path, s.faults, d->fault_count,
+             s.broke, s.trials, s.asked);
   return s.end == LB_SHRINK_INTERRUPTED ? lb_complain(LB_EXIT_STOPPED, "interrupted: perhaps not the smallest")
                                         : LB_EXIT_OK;
 }
@@ -190,7 +190,7 @@ static int shrink(const struct lb_args *args, const struct lb_directed_of *of, s
   snprintf(path, sizeof path, "%s/shrunk.ini", folder);
   if (access(path, F_OK) == 0)
     return lb_complain(LB_EXIT_USAGE, "%s exists already, expected a new name with -o", path);
-  int code = lb_try_folder("shrink", folder, args->out);
+  int code = lb_cli_try_folder("shrink", folder, args->out);
   if (code == LB_EXIT_OK && (code = shrink_one(args, of, d, path)))
     rmdir(folder); /* unless somebody else has something in it */
   return code;
@@ -206,7 +206,7 @@ static int shrink_trial(const struct lb_args *args, const struct lb_story *told)
   if (code) return code;
   if (args->out) snprintf(folder, sizeof folder, "%s", args->out);
   else
-    snprintf(folder, sizeof folder, "%s/shrink-%s.%s.%s.t%s", lb_results_folder(), of.scenario, of.system,
+    snprintf(folder, sizeof folder, "%s/shrink-%s.%s.%s.t%s", lb_cli_results_folder(), of.scenario, of.system,
              lb_guard_name(of.guard), of.trial);
   code = shrink(args, &of, &d, folder);
   lb_directed_clear(&d);
@@ -220,11 +220,11 @@ static int shrink_command(const struct lb_args *args) {
     return lb_complain(
         LB_EXIT_USAGE,
         "shrink: expected a results folder and a cell of a campaign, as in `%s shrink results/RUN storm.SYSTEM`",
-        lb_called());
-  int r = lb_told_find(args->words[0], args->words + 1, args->word_count - 1, args->trial, &told, &err);
+        lb_process_called());
+  int r = lb_story_find(args->words[0], args->words + 1, args->word_count - 1, args->trial, &told, &err);
   if (r < 0) return lb_complain(r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE, "%s", err.text);
   r = shrink_trial(args, &told);
-  lb_told_clear(&told);
+  lb_story_clear(&told);
   return r;
 }
 

@@ -27,7 +27,7 @@ static int visit_file(const struct lb_table *table, const char *path) {
 int lb_table_walk(const struct lb_table *table) {
   char path[4096], **names, **paths;
   size_t count;
-  snprintf(path, sizeof path, "%s/" LB_SCENARIOS, lb_root());
+  snprintf(path, sizeof path, "%s/" LB_SCENARIOS, lb_process_root());
   int r = lb_scenario_list(path, &names, &paths, &count);
   if (r < 0) return lb_complain(LB_EXIT_FAILURE, "cannot read %s: %s", path, strerror(-r));
   for (size_t i = 0; i < count; i++) {

@@ -44,27 +44,27 @@ void lb_table_wrap(const char *text, size_t at, size_t indent);
 /* ---- facts and rules, as JSON (cli_theory.c): new references, NULL when out of memory --------------------------- */
 
 /* What is known of a system before any scenario: {system, facts: {NAME: VALUE}}. */
-json_t *lb_theory_system(const struct lb_system *system);
+json_t *lb_cli_theory_system(const struct lb_system *system);
 
 /* What rules say of the cells that the runs args->words have decided (cli_measured.c): {cells, by_rules, share_by_rules,
  * race, stated, rules, cells_of_one_protocol, rules_of_one_protocol: [{attack, line, text, protocols}]}. 0, or an exit
  * code after one line on stderr. */
-int lb_theory_measured(const struct lb_args *args, json_t **ret);
+int lb_cli_measured(const struct lb_args *args, json_t **ret);
 
 /* ---- one cell and one system (cli_predict.c) --------------------------------------------------------------------- */
 
 /* Whether a lock gets over it: safe, or by its facts the attack takes nothing from it. Too few servers for the attack
  * is no such fact. Where n/a says that the guard is not put to the test there, the rules behind that one decide; where
  * a step cannot be done to this lock, the rules decide alone. A guard that the lock has not got saves nothing. */
-bool lb_which_survives(const struct lb_cell *cell);
+bool lb_cli_which_survives(const struct lb_cell *cell);
 /* The single facts of the lock or its servers with which it would survive this cell: [{fact, now, value, verdict,
  * reason}], those that make it safe or, if there are none, those that make it n/a. Empty where not a rule says what
  * becomes of the cell. A new reference. */
-json_t *lb_which_changes(const struct lb_cell *cell);
+json_t *lb_cli_which_changes(const struct lb_cell *cell);
 /* What it cost in a reference run, medians of `contention` without a guard: {run, grants_per_s_1, grants_per_s_16,
  * handoff_us_16}, what was not measured null; or null. A new reference. */
-json_t *lb_which_cost(const char *system);
-/* Lets go of the runs that lb_which_cost() has read. */
-void lb_which_cost_end(void);
+json_t *lb_cli_which_cost(const char *system);
+/* Lets go of the runs that lb_cli_which_cost() has read. */
+void lb_cli_which_cost_end(void);
 
 #endif

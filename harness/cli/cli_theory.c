@@ -85,7 +85,7 @@ static json_t *facts_json(const struct lb_facts *facts) {
   return ret;
 }
 
-json_t *lb_theory_system(const struct lb_system *system) {
+json_t *lb_cli_theory_system(const struct lb_system *system) {
   struct lb_facts facts;
   union lb_value *options = lb_settings_options(system->protocol, NULL, 0);
   lb_facts_of(system->protocol, options, system->topology, NULL, &facts);
@@ -124,7 +124,7 @@ static json_t *attacks_json(const char *attack) {
     if (strcmp(last, rule->attack) != 0) {
       rules = json_array();
       json_array_append_new(attacks, json_pack("{s:s, s:s?, s:o}", "attack", rule->attack, "what",
-                                               lb_attack_what(rule->attack), "rules", rules));
+                                               lb_theory_attack_what(rule->attack), "rules", rules));
       last = rule->attack;
     }
     json_array_append_new(rules, json_pack("{s:i, s:s, s:s, s:s}", "line", rule->line, "text", rule->text, "verdict",
@@ -154,7 +154,7 @@ struct coverage { /* of the whole table */
   size_t na, na_by_rules, na_by_exceptions;
   size_t lines, expect_lines; /* of the files of scenarios */
   json_t *exceptions;
-  json_t *measured; /* lb_theory_measured(); NULL = no run is named */
+  json_t *measured; /* lb_cli_measured(); NULL = no run is named */
 };
 
 /* The lines of a file, and those of its sections [expect ...] that say something. */
@@ -328,14 +328,14 @@ static int tell_facts(const struct lb_args *args) {
   const char *name = args->word_count > 1 ? args->words[1] : args->plugins[0] ? args->plugins : NULL;
   if (!name) return tell(terms_json(), args->json, print_terms);
   if (lb_system_parse(name, &system, &err) < 0) return lb_complain(LB_EXIT_USAGE, "theory facts: %s", err.text);
-  return tell(lb_theory_system(&system), args->json, print_system);
+  return tell(lb_cli_theory_system(&system), args->json, print_system);
 }
 
 /* The attack that a scenario plays, malloc'd; NULL = there is no such scenario, or it has none. */
 static char *attack_of_scenario(const char *name) {
   struct lb_scenario s;
   struct lb_error err;
-  char *path = lb_look_for_scenario(name, &err), *ret = NULL;
+  char *path = lb_cli_look_for_scenario(name, &err), *ret = NULL;
   if (path && lb_scenario_load(path, &s, &err) == 0) {
     ret = s.attack ? lb_need_text(s.attack) : NULL;
     lb_scenario_clear(&s);
@@ -346,7 +346,7 @@ static char *attack_of_scenario(const char *name) {
 
 static int tell_rules(const struct lb_args *args) {
   const char *word = args->word_count > 1 ? args->words[1] : NULL, *near;
-  bool known = !word || strcmp(word, "guards") == 0 || lb_attack_exists(word, &near);
+  bool known = !word || strcmp(word, "guards") == 0 || lb_theory_has_attack(word, &near);
   char *attack = known ? NULL : attack_of_scenario(word);
   if (!known && !attack)
     return lb_complain(LB_EXIT_USAGE, "theory rules: unknown attack '%s'%s%s%s", word,
@@ -368,13 +368,13 @@ static void print_theory(const struct coverage *c) {
   printf("\nexceptions, as the rules predict -> as the file of the scenario states:\n");
   print_exceptions(c->exceptions, false);
   printf("\nmore: %s theory facts [SYSTEM] | rules [ATTACK] | exceptions\nevery cell: %s list expectations\n",
-         lb_called(), lb_called());
+         lb_process_called(), lb_process_called());
   json_decref(attacks);
 }
 
 static int tell_table(const struct lb_args *args, bool exceptions) {
   struct coverage c = {.exceptions = json_array()};
-  int r = args->word_count && !exceptions ? lb_theory_measured(args, &c.measured) : 0;
+  int r = args->word_count && !exceptions ? lb_cli_measured(args, &c.measured) : 0;
   if (r == 0) r = lb_table_walk(&(struct lb_table){.systems = LB_TABLE_SYSTEMS, .visit = count_plan, .data = &c});
   if (r == 0 && args->json && exceptions) r = print_json(json_incref(c.exceptions));
   else if (r == 0 && args->json)
@@ -389,7 +389,7 @@ static int tell_table(const struct lb_args *args, bool exceptions) {
 
 static int tell_runs(const struct lb_args *args) {
   for (int i = 0; i < args->word_count; i++)
-    if (!lb_is_run_folder(args->words[i]))
+    if (!lb_cli_is_run_folder(args->words[i]))
       return lb_complain(LB_EXIT_USAGE, "theory: %s: expected a results folder, which has a run.json", args->words[i]);
   return tell_table(args, false);
 }
@@ -398,8 +398,8 @@ static int theory_command(const struct lb_args *args) {
   static const char *const parts[] = {"facts", "rules", "exceptions"};
   const char *part = args->word_count ? args->words[0] : "";
   int most = *part && strcmp(part, "exceptions") != 0 ? 2 : 1;
-  const char *near = lb_suggest(part, parts, 3);
-  if (*part && lb_is_run_folder(part)) return tell_runs(args);
+  const char *near = lb_text_suggest(part, parts, 3);
+  if (*part && lb_cli_is_run_folder(part)) return tell_runs(args);
   if (args->word_count > most)
     return lb_complain(LB_EXIT_USAGE, "theory: expected nothing more, found '%s'", args->words[most]);
   if (strcmp(part, "facts") == 0) return tell_facts(args);

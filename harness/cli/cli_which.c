@@ -52,7 +52,7 @@ static bool begins(const char *name, const char *word) {
 
 /* Adds those on these servers. Whether there is any. */
 static bool add_systems(struct which *w, const char *word) {
-  char *list = lb_need_text(lb_group("all") ? lb_group("all") : ""), *rest = list;
+  char *list = lb_need_text(lb_system_group("all") ? lb_system_group("all") : ""), *rest = list;
   bool found = false;
   size_t at = strlen(w->systems);
   for (char *name; (name = strsep(&rest, ","));) {
@@ -70,7 +70,7 @@ static bool add_systems(struct which *w, const char *word) {
 
 static int refuse_servers(const char *word) {
   const char *known[64], *near;
-  near = lb_suggest(word, known, lb_topology_names(known, 64));
+  near = lb_text_suggest(word, known, lb_topology_names(known, 64));
   if (lb_topology_find(word))
     return lb_complain(LB_EXIT_USAGE, "which --on %s: no lock of the group all is there", word);
   return lb_complain(LB_EXIT_USAGE, "which --on %s: unknown servers%s%s%s", word,
@@ -143,7 +143,7 @@ static int choose_scenarios(struct which *w) {
   int r = lb_table_walk(&table);
   for (size_t i = 0; r == 0 && i < w->fault_count; i++) {
     if (w->best[i] != NO_MATCH) continue;
-    const char *near = lb_suggest(w->fault[i], (const char *const *)w->names, w->name_count);
+    const char *near = lb_text_suggest(w->fault[i], (const char *const *)w->names, w->name_count);
     r = lb_complain(LB_EXIT_USAGE, "which --survive %s: no scenario and no attack%s%s%s", w->fault[i],
                     near ? ", did you mean '" : ", see `list scenarios` and `theory rules`", near ? near : "",
                     near ? "'?" : "");
@@ -162,7 +162,7 @@ static const struct lb_cell *cell_of(const struct kept *kept, const char *system
 
 static bool survives(const struct kept *kept, const char *system, enum lb_guard guard) {
   const struct lb_cell *cell = cell_of(kept, system, guard);
-  return cell && lb_which_survives(cell);
+  return cell && lb_cli_which_survives(cell);
 }
 
 static bool survives_somehow(const struct kept *kept, const char *system) {
@@ -180,14 +180,15 @@ static bool survives_all(const struct which *w, const char *system, enum lb_guar
 static json_t *cell_json(const struct which *w, const struct kept *kept, const char *system) {
   const struct lb_cell *cell = cell_of(kept, system, w->guard);
   struct lb_told told = lb_table_told(cell);
-  bool against = !lb_which_survives(cell);
+  bool against = !lb_cli_which_survives(cell);
   json_t *guards = json_array();
   for (int g = 0; against && g < LB_GUARD_COUNT; g++)
     if (survives(kept, system, (enum lb_guard)g))
       json_array_append_new(guards, json_string(lb_guard_name((enum lb_guard)g)));
   return json_pack("{s:s, s:s, s:s, s:s?, s:b, s:o, s:o}", "scenario", cell->scenario->name, "verdict",
                    lb_verdict_name(told.verdict), "reason", told.reason, "source", told.source, "stands_against",
-                   against, "survives_under", guards, "survives_if", against ? lb_which_changes(cell) : json_array());
+                   against, "survives_under", guards, "survives_if",
+                   against ? lb_cli_which_changes(cell) : json_array());
 }
 
 /* A lock that declares a flaw, that excludes no one, or that has the facts of a lock known to be broken. */
@@ -219,7 +220,8 @@ static json_t *system_json(const struct which *w, const char *system) {
     beyond += !survives_somehow(&w->kept[i], system);
   }
   return json_pack("{s:s, s:b, s:i, s:i, s:o, s:o}", "system", system, "flawed", is_flawed_system(w, system), "lost",
-                   lost, "beyond_guards", beyond, "cells", cells, "cost", lost ? json_null() : lb_which_cost(system));
+                   lost, "beyond_guards", beyond, "cells", cells, "cost",
+                   lost ? json_null() : lb_cli_which_cost(system));
 }
 
 static json_t *words_json(const char *words) {
@@ -524,7 +526,7 @@ static void clear(struct which *w) {
   for (size_t i = 0; i < w->name_count; i++) free(w->names[i]);
   free(w->kept);
   free(w->faults);
-  lb_which_cost_end();
+  lb_cli_which_cost_end();
 }
 
 static int which_command(const struct lb_args *args) {
@@ -534,7 +536,7 @@ static int which_command(const struct lb_args *args) {
   if (!args->survive)
     return lb_complain(LB_EXIT_USAGE,
                        "which: expected --survive, as in `%s which --on redis,zk --survive failover,pause-holder`",
-                       lb_called());
+                       lb_process_called());
   int r = choose_systems(&w);
   if (r == 0) r = choose_scenarios(&w);
   json_t *answer = r == 0 ? answer_of(&w) : NULL;

@@ -25,12 +25,13 @@ enum { WORDS_MAX = 64 };
 static int unknown_command(const char *word) {
   const char *names[WORDS_MAX], *near, *instead = lb_cli_gone(word);
   size_t count = 0;
-  if (instead) return lb_complain(LB_EXIT_USAGE, "the command '%s' is gone: `%s %s`", word, lb_called(), instead);
+  if (instead)
+    return lb_complain(LB_EXIT_USAGE, "the command '%s' is gone: `%s %s`", word, lb_process_called(), instead);
   for (const struct lb_cli_command *c; count < WORDS_MAX && (c = lb_cli_commands[count]); count++)
     names[count] = c->name;
-  near = lb_suggest(word, names, count);
+  near = lb_text_suggest(word, names, count);
   if (near) return lb_complain(LB_EXIT_USAGE, "unknown command '%s', did you mean '%s'?", word, near);
-  return lb_complain(LB_EXIT_USAGE, "unknown command '%s', see `%s help`", word, lb_called());
+  return lb_complain(LB_EXIT_USAGE, "unknown command '%s', see `%s help`", word, lb_process_called());
 }
 
 static int too_many(const char *command, const char *word) {
@@ -97,12 +98,12 @@ static void help_of_all(FILE *out) {
   put_lines("lockbench: which distributed lock can I trust, under which fault, at what cost?", out);
   putc('\n', out);
   for (const struct lb_cli_command *const *c = lb_cli_commands; *c; c++) {
-    snprintf(name, sizeof name, "  %s %s %s", lb_called(), (*c)->name, (*c)->words);
+    snprintf(name, sizeof name, "  %s %s %s", lb_process_called(), (*c)->name, (*c)->words);
     put_row(name, (*c)->what, out);
   }
-  snprintf(name, sizeof name, "  %s COMMAND --help", lb_called());
+  snprintf(name, sizeof name, "  %s COMMAND --help", lb_process_called());
   put_row(name, "its options", out);
-  snprintf(name, sizeof name, "  %s --version", lb_called());
+  snprintf(name, sizeof name, "  %s --version", lb_process_called());
   put_row(name, "version and commit", out);
   put_run_options(out);
   putc('\n', out);
@@ -112,7 +113,7 @@ static void help_of_all(FILE *out) {
 /* The help of a command, on stdout. */
 static void help_of(const struct lb_cli_command *command) {
   char usage[NAMES_MAX + 80];
-  snprintf(usage, sizeof usage, "%s %s [OPTION]...%s%s", lb_called(), command->name, *command->words ? " " : "",
+  snprintf(usage, sizeof usage, "%s %s [OPTION]...%s%s", lb_process_called(), command->name, *command->words ? " " : "",
            command->words);
   put_lines(usage, stdout);
   put_lines(command->what, stdout);
@@ -162,17 +163,17 @@ static int run_command(int argc, char **argv) {
   if (!command) return unknown_command(argv[1]);
   struct lb_args args;
   struct lb_error err;
-  int known = lb_load_known(lb_root(), &err);
+  int known = lb_system_load_known(lb_process_root(), &err);
   if (known < 0) return lb_complain(known == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err.text);
   int r = lb_args_parse(argc - 1, argv + 1, command->takes, &args);
   if (r == LB_WANTS_HELP) return help_of(command), LB_EXIT_OK;
   return r ? r : command->run(&args);
 }
 
-/* lb_title_init() comes first: it keeps the place of the original arguments, which is where
+/* lb_process_title_init() comes first: it keeps the place of the original arguments, which is where
  * processes that are forked later write their names. */
 int main(int argc, char **argv) {
-  if (argc > 0) lb_title_init(argc, argv);
+  if (argc > 0) lb_process_title_init(argc, argv);
   hold_streams();
   signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of the write that met it */
   return printed(run_command(argc, argv));

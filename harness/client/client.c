@@ -23,7 +23,7 @@ static void begin_life(struct lb_client_state *state) {
   atomic_fetch_add(&state->lives, 1);
 }
 
-const struct lb_driver *lb_driver_of(const struct lb_protocol *protocol, bool coroutines) {
+const struct lb_driver *lb_client_driver_of(const struct lb_protocol *protocol, bool coroutines) {
   if (coroutines) return &lb_driver_coroutine;
   return protocol->traits & LB_TRAIT_FOREIGN ? &lb_driver_exec : &lb_driver_process;
 }

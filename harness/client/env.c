@@ -125,7 +125,7 @@ static bool leads_to(int fd, const struct lb_target *target) {
   return false;
 }
 
-uint64_t lb_sockets_sum(const struct lb_target *target, uint64_t (*act)(int fd)) {
+uint64_t lb_env_sockets_sum(const struct lb_target *target, uint64_t (*act)(int fd)) {
   uint64_t sum = 0;
   DIR *files = opendir("/proc/self/fd");
   if (!files) return 0;

@@ -39,6 +39,6 @@ lb_ns lb_env_to_truth(const struct lb_process_env *env, lb_ns ns);
 
 /* What act(fd) says of each connection of this process to a server, summed up. They are found among its open files by
  * the address of their peer, whichever library opened them. */
-uint64_t lb_sockets_sum(const struct lb_target *target, uint64_t (*act)(int fd));
+uint64_t lb_env_sockets_sum(const struct lb_target *target, uint64_t (*act)(int fd));
 
 #endif

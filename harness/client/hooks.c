@@ -115,7 +115,7 @@ int lb_contract_grant(bool bounded, const struct lb_grant *grant, lb_ns before, 
 /* Bytes of the printable character at text, 0 = it is none: a control character (C0, DEL, C1) or no UTF-8. */
 static size_t printable_length(const char *text, size_t left) {
   const unsigned char *b = (const unsigned char *)text;
-  size_t n = lb_utf8_length(text, left);
+  size_t n = lb_text_utf8_length(text, left);
   bool control = n == 1 ? b[0] < 0x20 || b[0] == 0x7f : n == 2 && b[0] == 0xc2 && b[1] < 0xa0;
   return control ? 0 : n;
 }
@@ -143,7 +143,7 @@ void lb_contract_clean_text(char *text, size_t size) {
   text[size - 1] = '\0';
   fold_lines(text);
   for (size_t i = 0, left = strlen(text), n; left > 0; i += n, left -= n) {
-    n = lb_utf8_length(text + i, left);
+    n = lb_text_utf8_length(text + i, left);
     bool fine = n > 0 && printable_length(text + i, left) > 0;
     if (n == 0) n = 1;
     if (!fine) memset(text + i, '?', n);

@@ -244,7 +244,7 @@ static int control(struct controller *k, struct lb_error *err) {
   *c = (struct lb_conform){.protocol = plan->protocol, .topology = plan->topology, .options = plan->options};
   snprintf(c->key_prefix, sizeof c->key_prefix, "conform-%08llx",
            (unsigned long long)(lb_clock_wall_ns() >> 10 & 0xffffffff));
-  lb_environ_forget();
+  lb_process_forget_environ();
   lb_env_init(&k->env, 1);
   int r = start_servers(k, err);
   if (r == 0 && (r = share_memory(k)) < 0) lb_error(err, r, "no shared memory");
@@ -288,7 +288,7 @@ int lb_conform_run(const struct lb_conform_plan *plan, void (*said)(void *data, 
                         : lb_sandbox_fork(plan->dir->alive, plan->dir->guard_pipe);
   if (pid == 0) controller_main(plan, pipe_fd[1]);
   close(pipe_fd[1]);
-  while (pid > 0 && lb_read_exactly(pipe_fd[0], &message, sizeof message) && !message.last)
+  while (pid > 0 && lb_files_read_exactly(pipe_fd[0], &message, sizeof message) && !message.last)
     said(data, &message.statement);
   close(pipe_fd[0]);
   if (pid < 0) return lb_error(err, pid, "no process: %s", strerror(-pid));

@@ -28,7 +28,7 @@ static uint64_t deafen(int fd) {
 }
 
 /* From now on nothing that comes in on these is heard: what is sent still arrives, its answer does not. How many. */
-static int deafen_sockets(const struct lb_target *target) { return (int)lb_sockets_sum(target, deafen); }
+static int deafen_sockets(const struct lb_target *target) { return (int)lb_env_sockets_sum(target, deafen); }
 
 /* The session is connected, and hears nothing on these connections any more. */
 static void connect_and_deafen(struct lb_conform *c, const char *key, struct lb_grant *grant) {
@@ -113,7 +113,7 @@ static uint64_t shut_down(int fd) { return shutdown(fd, SHUT_RDWR) == 0; }
 
 /* Shuts down every socket of this process that is connected to one of the target's endpoints, as a
  * cut would. How many. */
-static int shutdown_sockets(const struct lb_target *target) { return (int)lb_sockets_sum(target, shut_down); }
+static int shutdown_sockets(const struct lb_target *target) { return (int)lb_env_sockets_sum(target, shut_down); }
 
 static void answer_of_a_try_is_lost(struct lb_conform *c) {
   KEY;

@@ -28,7 +28,7 @@ static const char *nearest_statement(const char *text) {
   const struct lb_conform_statement *s;
   size_t count = 0;
   while (count < 200 && (s = lb_conform_statement_at(false, count))) texts[count++] = s->text;
-  return lb_suggest(text, texts, count);
+  return lb_text_suggest(text, texts, count);
 }
 
 /* A flaw in a statement that is never tried would never be seen. It is no fault of the table if the statement needs

@@ -227,7 +227,7 @@ static uint64_t packets_sent(int fd) {
 }
 
 /* How many packets with data these have sent so far. */
-static uint64_t packets_sent_to(const struct lb_target *target) { return lb_sockets_sum(target, packets_sent); }
+static uint64_t packets_sent_to(const struct lb_target *target) { return lb_env_sockets_sum(target, packets_sent); }
 
 /* A protocol may look again after a while, as no message is certain to arrive, and a session is kept alive by packets.
  * A client that polls sends many more. */

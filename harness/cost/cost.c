@@ -84,7 +84,7 @@ static int counting_wait(struct lb_env *env, struct pollfd *fds, size_t count, l
   bool came = false;
   for (size_t i = 0; n > 0 && i < count; i++) came |= (fds[i].revents & POLLIN) != 0;
   if (!came) return n;
-  uint64_t sent = lb_sockets_sum(&c.stand.target, bytes_sent);
+  uint64_t sent = lb_env_sockets_sum(&c.stand.target, bytes_sent);
   c.trips += sent != c.sent_before;
   c.sent_before = sent;
   return n;
@@ -107,8 +107,8 @@ static bool try_look(struct lb_counts *ret, struct lb_error *err) {
   *ret = (struct lb_counts){0};
   lb_clock_sleep_until(lb_clock_ns() + SETTLE_MS * LB_NS_PER_MS);
   lb_counts_add(ret, "round trips", c.trips);
-  lb_counts_add(ret, "bytes sent", lb_sockets_sum(&c.stand.target, bytes_sent));
-  lb_counts_add(ret, "bytes received", lb_sockets_sum(&c.stand.target, bytes_received));
+  lb_counts_add(ret, "bytes sent", lb_env_sockets_sum(&c.stand.target, bytes_sent));
+  lb_counts_add(ret, "bytes received", lb_env_sockets_sum(&c.stand.target, bytes_received));
   if (!read_count(lb_cluster_requests, "requests", ret) || !read_count(lb_cluster_commits, "writes committed", ret))
     return lb_refuse(err, "%s", c.env.base.err), false;
   for (size_t i = 0; family->counts && i < cluster->data_count; i++)
@@ -266,7 +266,7 @@ static int control(struct lb_error *err) {
   const struct lb_cost_plan *plan = c.plan;
   struct lb_cost *cost = &c.shared->cost;
   struct lb_counts none = {0};
-  lb_environ_forget();
+  lb_process_forget_environ();
   lb_env_init(&c.env, 1);
   snprintf(c.prefix, sizeof c.prefix, "cost-%08llx", (unsigned long long)(lb_clock_wall_ns() >> 10 & 0xffffffff));
   snprintf(c.key, sizeof c.key, "%s-1", c.prefix);

@@ -35,7 +35,7 @@ static void *must(void *memory) {
 static char *copy_as_utf8(const char *name) {
   char *copy = must(strdup(name));
   for (size_t i = 0, left = strlen(copy), n; left > 0; i += n, left -= n) {
-    n = lb_utf8_length(copy + i, left);
+    n = lb_text_utf8_length(copy + i, left);
     if (n == 0) copy[i] = '?', n = 1;
   }
   return copy;
@@ -138,7 +138,7 @@ void lb_history_add(struct lb_history *history, const struct lb_event *event) {
   history->events[history->count++] = *event;
 }
 
-uint32_t lb_facts_add(struct lb_history *history, const struct lb_fact *fact) {
+uint32_t lb_history_facts_add(struct lb_history *history, const struct lb_fact *fact) {
   if (history->fact_count >= history->fact_capacity) {
     history->fact_capacity = history->fact_count < 8 ? 16 : history->fact_count * 2;
     history->facts = must(realloc(history->facts, history->fact_capacity * sizeof *fact));

@@ -192,7 +192,7 @@ uint32_t lb_names_add(struct lb_names *names, const char *name);
 /* Appends one event (copied). */
 void lb_history_add(struct lb_history *history, const struct lb_event *event);
 /* Appends a fact (copied) and returns its index, for event.fact. */
-uint32_t lb_facts_add(struct lb_history *history, const struct lb_fact *fact);
+uint32_t lb_history_facts_add(struct lb_history *history, const struct lb_fact *fact);
 /* The fact of an event; lb_no_fact if it has none. */
 const struct lb_fact *lb_event_fact(const struct lb_history *history, const struct lb_event *event);
 /* True for an event that is a fact, whatever its client. */

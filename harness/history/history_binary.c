@@ -101,7 +101,7 @@ static int read_header(struct reader *r, struct header *ret) {
 static int check_name(const struct reader *r, const char *text, size_t length, bool may_be_empty) {
   if (length == 0 && !may_be_empty) return refuse(r, "found an empty name, expected a client or key");
   for (size_t i = 0, n; i < length; i += n)
-    if ((n = lb_utf8_length(text + i, length - i)) == 0)
+    if ((n = lb_text_utf8_length(text + i, length - i)) == 0)
       return refuse(r, "found a name that is not UTF-8, expected UTF-8");
   return 0;
 }

@@ -51,13 +51,13 @@ static void skip_blank(struct reader *r) {
 
 static int refuse_byte(const struct reader *r) {
   unsigned char c = (unsigned char)*r->at;
-  if (c > ' ' && c < 127) return lb_refuse_line(&r->line, "found '%c', expected EDN", c);
-  return lb_refuse_line(&r->line, "found the byte 0x%02x, expected EDN in UTF-8", c);
+  if (c > ' ' && c < 127) return lb_history_refuse_line(&r->line, "found '%c', expected EDN", c);
+  return lb_history_refuse_line(&r->line, "found the byte 0x%02x, expected EDN in UTF-8", c);
 }
 
 /* The next character of a token or string, as it may stand there. */
 static int step(struct reader *r, bool in_string) {
-  size_t length = lb_utf8_length(r->at, (size_t)(r->end - r->at));
+  size_t length = lb_text_utf8_length(r->at, (size_t)(r->end - r->at));
   unsigned char c = (unsigned char)*r->at;
   if (length == 0 || c == 0 || (!in_string && (c < ' ' || c == 127))) return refuse_byte(r);
   if (c == '\n') r->line.number++;
@@ -80,14 +80,14 @@ static int read_string(struct reader *r, struct form *ret) {
   while (r->at < r->end && *r->at != '"') {
     bool escape = *r->at == '\\';
     if (escape && r->at + 1 < r->end && !strchr("tbnrf\\\"u01234567", *++r->at))
-      return lb_refuse_line(&r->line, "found an unknown escape in a string, expected one like \\n or \\u00e9");
+      return lb_history_refuse_line(&r->line, "found an unknown escape in a string, expected one like \\n or \\u00e9");
     int result = step(r, true);
     if (result < 0) return result;
   }
   ret->length = (size_t)(r->at - ret->text);
   if (r->at++ < r->end) return 1;
   r->line.number = ret->line;
-  return lb_refuse_line(&r->line, "found the end of the file in the string that begins here, expected '\"'");
+  return lb_history_refuse_line(&r->line, "found the end of the file in the string that begins here, expected '\"'");
 }
 
 /* An integer has its value; of other numbers the form alone counts. */
@@ -97,18 +97,19 @@ static int read_number(struct reader *r, struct form *ret) {
   bool sign = *text == '-' || *text == '+';
   size_t digits = strspn(text + sign, "0123456789"), rest = ret->length - sign - digits;
   if (digits > 1 && text[sign] == '0')
-    return lb_refuse_line(&r->line, "found the number %.40s, expected no zero at its begin", text);
+    return lb_history_refuse_line(&r->line, "found the number %.40s, expected no zero at its begin", text);
   ret->kind = rest == 0 || (rest == 1 && text[ret->length - 1] == 'N') ? K_INTEGER : K_NUMBER;
   errno = 0;
   ret->number = strtoll(text, &end, 10);
   if (ret->kind == K_INTEGER)
-    return errno == 0 && ret->length < 63 ? 1
-                                          : lb_refuse_line(&r->line, "found %.40s, expected at most 2^63 - 1", text);
+    return errno == 0 && ret->length < 63
+               ? 1
+               : lb_history_refuse_line(&r->line, "found %.40s, expected at most 2^63 - 1", text);
   if (*end == '/' && end[1] >= '0' && end[1] <= '9') strtoll(end + 1, &end, 10);
   else strtod(text, &end);
   if (*end == 'M') end++;
   if (*end == '\0' && ret->length < 63) return 1;
-  return lb_refuse_line(&r->line, "found %.40s, expected a number", text);
+  return lb_history_refuse_line(&r->line, "found %.40s, expected a number", text);
 }
 
 static int read_scalar(struct reader *r, struct form *ret) {
@@ -126,10 +127,12 @@ static int read_scalar(struct reader *r, struct form *ret) {
 
 static int read_close(struct reader *r, char close, size_t begin) {
   if (r->at < r->end && *r->at != close)
-    return lb_refuse_line(&r->line, "found '%c', expected '%c' for the bracket of line %zu", *r->at, close, begin);
+    return lb_history_refuse_line(&r->line, "found '%c', expected '%c' for the bracket of line %zu", *r->at, close,
+                                  begin);
   if (r->at++ < r->end) return 0;
   r->line.number = begin;
-  return lb_refuse_line(&r->line, "found the end of the file in the brackets that begin here, expected '%c'", close);
+  return lb_history_refuse_line(&r->line, "found the end of the file in the brackets that begin here, expected '%c'",
+                                close);
 }
 
 /* What is between brackets, to the one that closes them. */
@@ -138,7 +141,7 @@ static int read_inside(struct reader *r, struct form *ret, enum kind kind, char 
   int result;
   size_t begin = r->line.number;
   if (++r->depth > DEPTH_MAX)
-    return lb_refuse_line(&r->line, "found more than %d brackets in each other, expected fewer", DEPTH_MAX);
+    return lb_history_refuse_line(&r->line, "found more than %d brackets in each other, expected fewer", DEPTH_MAX);
   ret->text = ++r->at;
   ret->members = 0;
   while ((result = read_form(r, &inner)) > 0) ret->members++;
@@ -149,17 +152,17 @@ static int read_inside(struct reader *r, struct form *ret, enum kind kind, char 
   result = read_close(r, close, begin);
   if (result < 0) return result;
   if (kind == K_MAP && ret->members % 2)
-    return lb_refuse_line(&r->line, "found %zu forms in a map, expected a value for each key", ret->members);
+    return lb_history_refuse_line(&r->line, "found %zu forms in a map, expected a value for each key", ret->members);
   return 1;
 }
 
 /* Reads the form behind a tag, or one that is left out (#_). */
 static int read_under(struct reader *r, struct form *ret) {
   if (++r->depth > DEPTH_MAX)
-    return lb_refuse_line(&r->line, "found more than %d tags in each other, expected fewer", DEPTH_MAX);
+    return lb_history_refuse_line(&r->line, "found more than %d tags in each other, expected fewer", DEPTH_MAX);
   int result = read_form(r, ret);
   r->depth--;
-  return result ? result : lb_refuse_line(&r->line, "found nothing after a '#', expected a form");
+  return result ? result : lb_history_refuse_line(&r->line, "found nothing after a '#', expected a form");
 }
 
 /* A set, a number without a value, or a tag before a form. */
@@ -242,7 +245,8 @@ static int read_members(const struct reader *r, const struct form *map, struct f
   while (read_form(&in, &key) > 0 && read_form(&in, &value) > 0)
     for (size_t i = 0; i < sizeof to / sizeof *to; i++) {
       if (key.kind != K_KEYWORD || !is_word(&key, members[i])) continue;
-      if (to[i]->kind != K_NONE) return lb_refuse_line(&in.line, "found :%s twice, expected each key once", members[i]);
+      if (to[i]->kind != K_NONE)
+        return lb_history_refuse_line(&in.line, "found :%s twice, expected each key once", members[i]);
       *to[i] = value;
     }
   return 0;
@@ -251,9 +255,9 @@ static int read_members(const struct reader *r, const struct form *map, struct f
 static int read_choice(const struct lb_line *line, const char *member, const struct form *form,
                        const char *const *words, size_t count) {
   char word[NAME_BYTES], what[40];
-  if (form->kind == K_NONE) return lb_refuse_line(line, "found no :%s, expected one in an operation", member);
+  if (form->kind == K_NONE) return lb_history_refuse_line(line, "found no :%s, expected one in an operation", member);
   if (form->kind != K_KEYWORD)
-    return lb_refuse_line(line, "found %s in :%s, expected a keyword", kind_names[form->kind], member);
+    return lb_history_refuse_line(line, "found %s in :%s, expected a keyword", kind_names[form->kind], member);
   copy_name(form, word, sizeof word);
   snprintf(what, sizeof what, "unknown :%s", member);
   return lb_op_word(line, what, word, words, count);
@@ -268,9 +272,9 @@ static int read_integer(const struct lb_line *line, const char *member, const st
                         int64_t *ret) {
   if (is_nil(form)) return 0;
   if (form->kind != K_INTEGER || form->number < least)
-    return lb_refuse_line(line, "found %s in :%s, expected an integer%s",
-                          form->kind == K_INTEGER ? "a negative number" : kind_names[form->kind], member,
-                          least == 0 ? " from 0" : "");
+    return lb_history_refuse_line(line, "found %s in :%s, expected an integer%s",
+                                  form->kind == K_INTEGER ? "a negative number" : kind_names[form->kind], member,
+                                  least == 0 ? " from 0" : "");
   *ret = form->number;
   return 0;
 }
@@ -280,12 +284,12 @@ static int read_name(const struct lb_line *line, const char *member, const struc
   char name[NAME_BYTES];
   if (is_nil(form)) return 0;
   if (form->kind >= K_MAP || form->length == 0)
-    return lb_refuse_line(line, "found %s in %s, expected a name", form->length ? kind_names[form->kind] : "nothing",
-                          member);
+    return lb_history_refuse_line(line, "found %s in %s, expected a name",
+                                  form->length ? kind_names[form->kind] : "nothing", member);
   copy_name(form, name, sizeof name);
   if (strlen(name) < form->length)
-    return lb_refuse_line(line, "found %zu bytes in %s, expected a name of fewer than %d", form->length, member,
-                          NAME_BYTES);
+    return lb_history_refuse_line(line, "found %zu bytes in %s, expected a name of fewer than %d", form->length, member,
+                                  NAME_BYTES);
   *ret = lb_names_add(names, name);
   return 0;
 }
@@ -341,7 +345,7 @@ static int read_op(struct lb_ops *ops, struct reader *r, const struct form *map)
   struct lb_op op = lb_no_op;
   struct found found = {0};
   at.line = line;
-  if (map->kind != K_MAP) return lb_refuse_line(&line, "found %s, expected a map", kind_names[map->kind]);
+  if (map->kind != K_MAP) return lb_history_refuse_line(&line, "found %s, expected a map", kind_names[map->kind]);
   int result = read_members(&at, map, &found);
   if (result < 0) return result;
   int type = read_choice(&line, "type", &found.type, lb_op_types, LB_OP_TYPE_COUNT);
@@ -350,7 +354,7 @@ static int read_op(struct lb_ops *ops, struct reader *r, const struct form *map)
   result = read_integer(&line, "time", &found.time, 0, &op.time);
   if (result == 0) result = read_integer(&line, "index", &found.index, 0, &op.index);
   if (result < 0) return result;
-  if (is_nil(&found.process)) return lb_refuse_line(&line, "found no :process, expected one in an operation");
+  if (is_nil(&found.process)) return lb_history_refuse_line(&line, "found no :process, expected one in an operation");
   op.mark = found.process.kind == K_KEYWORD;
   if (op.mark) op.says = what_nemesis_says(ops, &found);
   else result = read_client_op(ops, &at, &found, &op);
@@ -379,7 +383,7 @@ static int read_file(struct lb_ops *ops, struct reader *r) {
   result = read_close(r, close, begin);
   if (result < 0) return result;
   skip_blank(r);
-  return r->at < r->end ? lb_refuse_line(&r->line, "found more after the vector, expected its end alone") : 0;
+  return r->at < r->end ? lb_history_refuse_line(&r->line, "found more after the vector, expected its end alone") : 0;
 }
 
 /* A comment, a tag, or brackets with a keyword or a tag in them: JSON has none of these at its begin. */

@@ -267,7 +267,7 @@ int lb_event_check(const struct lb_history *h, const struct lb_event *event, cha
 
 /* ---- complaints of readers --------------------------------------------------------------------------------------- */
 
-int lb_refuse_line(const struct lb_line *line, const char *format, ...) {
+int lb_history_refuse_line(const struct lb_line *line, const char *format, ...) {
   va_list args;
   va_start(args, format);
   lb_error_va(line->err, -EINVAL, format, args);
@@ -278,13 +278,13 @@ int lb_refuse_line(const struct lb_line *line, const char *format, ...) {
   return -EINVAL;
 }
 
-int lb_refuse_word(const struct lb_line *line, const char *what, const char *word, const char *const *words,
-                   size_t count) {
+int lb_history_refuse_word(const struct lb_line *line, const char *what, const char *word, const char *const *words,
+                           size_t count) {
   char list[256];
   size_t used = 0;
   for (size_t i = 0; i < count && used < sizeof list; i++)
     used += (size_t)snprintf(list + used, sizeof list - used, " %s", words[i]);
-  const char *near = lb_suggest(word, words, count);
-  return lb_refuse_line(line, "found %s \"%.40s\"%s%s%s, expected one of:%s", what, word,
-                        near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "", list);
+  const char *near = lb_text_suggest(word, words, count);
+  return lb_history_refuse_line(line, "found %s \"%.40s\"%s%s%s, expected one of:%s", what, word,
+                                near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "", list);
 }

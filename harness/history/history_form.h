@@ -87,10 +87,10 @@ struct lb_line { /* what is being read, and where complaints go */
   struct lb_error *err;
 };
 /* -EINVAL with "NAME:NUMBER: " before the text, on one line and without terminal codes. */
-int lb_refuse_line(const struct lb_line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int lb_history_refuse_line(const struct lb_line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same: "found WHAT "grnted" (did you mean "granted"?), expected one of: acquire granted ..." */
-int lb_refuse_word(const struct lb_line *line, const char *what, const char *word, const char *const *words,
-                   size_t count);
+int lb_history_refuse_word(const struct lb_line *line, const char *what, const char *word, const char *const *words,
+                           size_t count);
 
 struct lb_part { /* of a file */
   const char *data;

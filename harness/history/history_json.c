@@ -31,7 +31,7 @@ static const char *type_name(const json_t *value) {
 
 /* The type only, not the value: it may be long, or a whole object. */
 static int refuse_value(const struct lb_line *line, const char *member, const json_t *value, const char *expected) {
-  return lb_refuse_line(line, "found %s in \"%s\", expected %s", type_name(value), member, expected);
+  return lb_history_refuse_line(line, "found %s in \"%s\", expected %s", type_name(value), member, expected);
 }
 
 static int read_number(const struct lb_line *line, const char *member, const json_t *value, json_int_t least,
@@ -39,11 +39,11 @@ static int read_number(const struct lb_line *line, const char *member, const jso
   if (!json_is_integer(value)) return refuse_value(line, member, value, "an integer");
   *ret = json_integer_value(value);
   if (*ret < least)
-    return lb_refuse_line(line, "found %lld in \"%s\", expected an integer of at least %lld", (long long)*ret, member,
-                          (long long)least);
+    return lb_history_refuse_line(line, "found %lld in \"%s\", expected an integer of at least %lld", (long long)*ret,
+                                  member, (long long)least);
   if (*ret > most)
-    return lb_refuse_line(line, "found %lld in \"%s\", expected an integer of at most %lld", (long long)*ret, member,
-                          (long long)most);
+    return lb_history_refuse_line(line, "found %lld in \"%s\", expected an integer of at most %lld", (long long)*ret,
+                                  member, (long long)most);
   return 0;
 }
 
@@ -52,7 +52,7 @@ static int read_name(const struct lb_line *line, const struct lb_member *member,
                      struct lb_names *names, uint32_t *ret) {
   if (!json_is_string(value)) return refuse_value(line, member->name, value, "a string");
   if (json_string_length(value) == 0 && member->type != LB_T_TEXT)
-    return lb_refuse_line(line, "found an empty string in \"%s\", expected a name", member->name);
+    return lb_history_refuse_line(line, "found an empty string in \"%s\", expected a name", member->name);
   *ret = lb_names_add(names, json_string_value(value));
   return 0;
 }
@@ -66,7 +66,7 @@ static int read_kind(const struct lb_line *line, const json_t *value, uint16_t *
     if (strcmp(words[kind - 1], json_string_value(value)) == 0) break;
   }
   if (kind >= LB_KIND_COUNT)
-    return lb_refuse_word(line, "unknown event", json_string_value(value), words, LB_KIND_COUNT - 1);
+    return lb_history_refuse_word(line, "unknown event", json_string_value(value), words, LB_KIND_COUNT - 1);
   *ret = (uint16_t)kind;
   return 0;
 }
@@ -81,7 +81,7 @@ static int read_word(const struct lb_line *line, const struct lb_member *member,
   }
   char what[40];
   snprintf(what, sizeof what, "unknown word in \"%s\":", member->name);
-  return lb_refuse_word(line, what, json_string_value(value), member->words + 1, count);
+  return lb_history_refuse_word(line, what, json_string_value(value), member->words + 1, count);
 }
 
 static int read_truth(const struct lb_line *line, const struct lb_member *member, const json_t *value, bool *ret) {
@@ -140,11 +140,11 @@ static int read_member(const struct lb_line *line, const struct lb_member *membe
 static int refuse_member(const struct lb_line *line, const char *word) {
   const char *names[LB_MEMBER_COUNT];
   if (strcmp(word, "permits") == 0)
-    return lb_refuse_line(
+    return lb_history_refuse_line(
         line,
         "found unknown member \"permits\", expected an event of its own: {\"t\":0,\"e\":\"permits\",\"total\":2}");
   for (size_t i = 0; i < LB_MEMBER_COUNT; i++) names[i] = lb_members[i].name;
-  return lb_refuse_word(line, "unknown member", word, names, LB_MEMBER_COUNT);
+  return lb_history_refuse_word(line, "unknown member", word, names, LB_MEMBER_COUNT);
 }
 
 /* Other tools write "mode":"shared" for "shared":true. */
@@ -153,8 +153,8 @@ static int read_mode(const struct lb_line *line, const json_t *value, bool *ret_
   if (!json_is_string(value)) return refuse_value(line, "mode", value, "\"shared\" or \"exclusive\"");
   *ret_shared = strcmp(json_string_value(value), "shared") == 0;
   if (*ret_shared || strcmp(json_string_value(value), "exclusive") == 0) return 0;
-  return lb_refuse_word(line, "unknown word in \"mode\":", json_string_value(value), modes,
-                        sizeof modes / sizeof *modes);
+  return lb_history_refuse_word(line, "unknown word in \"mode\":", json_string_value(value), modes,
+                                sizeof modes / sizeof *modes);
 }
 
 /* Members may come in any order. Which of them an event of its kind must and may have is looked at
@@ -180,11 +180,12 @@ static int read_event(const struct lb_line *line, const json_t *object, struct l
     if (r < 0) return r;
     if (lb_members[i].type != LB_T_FLAG || json_is_true(value)) members |= 1u << i;
   }
-  if (!(members & LB_M_E)) return lb_refuse_line(line, "found no \"e\", expected the name of an event");
+  if (!(members & LB_M_E)) return lb_history_refuse_line(line, "found no \"e\", expected the name of an event");
   char text[400];
-  if (lb_event_check_members(event.kind, members, text, sizeof text) < 0) return lb_refuse_line(line, "%s", text);
-  if (lb_event_check_numbers(&event, &fact, text, sizeof text) < 0) return lb_refuse_line(line, "%s", text);
-  if (lb_event_is_fact(&event)) event.fact = lb_facts_add(history, &fact);
+  if (lb_event_check_members(event.kind, members, text, sizeof text) < 0)
+    return lb_history_refuse_line(line, "%s", text);
+  if (lb_event_check_numbers(&event, &fact, text, sizeof text) < 0) return lb_history_refuse_line(line, "%s", text);
+  if (lb_event_is_fact(&event)) event.fact = lb_history_facts_add(history, &fact);
   lb_history_add(history, &event);
   return 0;
 }
@@ -193,15 +194,16 @@ static int read_event(const struct lb_line *line, const json_t *object, struct l
 static int read_format(const struct lb_line *line, const json_t *object) {
   json_int_t format = 0;
   if (!json_object_get(object, "format"))
-    return lb_refuse_line(
+    return lb_history_refuse_line(
         line,
         "found no \"format\", expected {\"format\":2} in the first line: files of format 1, which lack it, are no longer read");
   if (json_object_size(object) != 1)
-    return lb_refuse_line(line, "found more than \"format\", expected {\"format\":2} alone in the first line");
+    return lb_history_refuse_line(line, "found more than \"format\", expected {\"format\":2} alone in the first line");
   int r = read_number(line, "format", json_object_get(object, "format"), 1, INT64_MAX, &format);
   if (r < 0) return r;
   if (format != 2)
-    return lb_refuse_line(line, "found format %lld, expected 2: it was written by another release", (long long)format);
+    return lb_history_refuse_line(line, "found format %lld, expected 2: it was written by another release",
+                                  (long long)format);
   return 0;
 }
 
@@ -210,30 +212,32 @@ static int read_format(const struct lb_line *line, const json_t *object) {
 static int refuse_broken(const struct lb_line *line, const json_error_t *error) {
   switch (json_error_code(error)) {
     case json_error_invalid_utf8:
-      return lb_refuse_line(line, "found a byte at column %d that is not UTF-8, expected UTF-8", error->column);
+      return lb_history_refuse_line(line, "found a byte at column %d that is not UTF-8, expected UTF-8", error->column);
     case json_error_numeric_overflow:
-      return lb_refuse_line(line, "found a number at column %d above 2^63 - 1, expected an integer from 0 to that",
-                            error->column);
-    case json_error_null_character: return lb_refuse_line(line, "found \\u0000 in a string, expected text without it");
+      return lb_history_refuse_line(
+          line, "found a number at column %d above 2^63 - 1, expected an integer from 0 to that", error->column);
+    case json_error_null_character:
+      return lb_history_refuse_line(line, "found \\u0000 in a string, expected text without it");
     case json_error_duplicate_key:
-      return lb_refuse_line(line, "found a member twice (%s), expected each once", error->text);
+      return lb_history_refuse_line(line, "found a member twice (%s), expected each once", error->text);
     default:
-      return lb_refuse_line(line, "found broken JSON at column %d (%s), expected one JSON object", error->column,
-                            error->text);
+      return lb_history_refuse_line(line, "found broken JSON at column %d (%s), expected one JSON object",
+                                    error->column, error->text);
   }
 }
 
 /* A zero byte gets a complaint of its own: hardly an editor shows it. */
 static int parse_line(const struct lb_line *line, const char *text, size_t size, struct lb_history *history) {
-  if (size == 0) return lb_refuse_line(line, "found an empty line, expected an event");
+  if (size == 0) return lb_history_refuse_line(line, "found an empty line, expected an event");
   if (size > LINE_MAX_BYTES)
-    return lb_refuse_line(line, "found a line of more than 1 MiB, expected one event in at most that");
+    return lb_history_refuse_line(line, "found a line of more than 1 MiB, expected one event in at most that");
   const char *zero = memchr(text, 0, size);
-  if (zero) return lb_refuse_line(line, "found a zero byte at column %zu, expected text", (size_t)(zero - text) + 1);
+  if (zero)
+    return lb_history_refuse_line(line, "found a zero byte at column %zu, expected text", (size_t)(zero - text) + 1);
   json_error_t error;
   json_t *value = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
   if (!value) return refuse_broken(line, &error);
-  int r = !json_is_object(value) ? lb_refuse_line(line, "found %s, expected one JSON object", type_name(value))
+  int r = !json_is_object(value) ? lb_history_refuse_line(line, "found %s, expected one JSON object", type_name(value))
           : line->number == 1    ? read_format(line, value)
                                  : read_event(line, value, history);
   json_decref(value);

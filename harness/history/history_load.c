@@ -88,7 +88,7 @@ static int read_stream(int fd, const char *name, char **data, struct lb_history 
     if (r < 0) return r;
     if (total > STREAM_MAX) return refuse_size(name, STREAM_MAX, err);
     memmove(*data, *data + used, size -= used);
-    if (!last && (r = lb_read_more(fd, HEAD_BYTES, data, &size)) < 0) return cannot_be_read(name, r, err);
+    if (!last && (r = lb_files_read_more(fd, HEAD_BYTES, data, &size)) < 0) return cannot_be_read(name, r, err);
   }
   return finish(name, 0, ret, err);
 }
@@ -97,13 +97,13 @@ static int read_stream(int fd, const char *name, char **data, struct lb_history 
 static int read_unmapped(int fd, const char *name, struct lb_history *ret, struct lb_error *err) {
   char *data = NULL;
   size_t size = 0;
-  int r = lb_read_more(fd, HEAD_BYTES, &data, &size);
+  int r = lb_files_read_more(fd, HEAD_BYTES, &data, &size);
   bool more = r == 0 && size == HEAD_BYTES;
   size_t mark = r == 0 ? mark_of(data, size) : 0;
   if (mark) memmove(data, data + mark, size -= mark), data[size] = '\0';
-  if (mark && more) r = lb_read_more(fd, HEAD_BYTES, &data, &size), more = r == 0 && size == HEAD_BYTES;
+  if (mark && more) r = lb_files_read_more(fd, HEAD_BYTES, &data, &size), more = r == 0 && size == HEAD_BYTES;
   bool stream = more && form_of(data, size) == FORM_JSON;
-  if (more && !stream) r = lb_read_more(fd, WHOLE_MAX + 1, &data, &size);
+  if (more && !stream) r = lb_files_read_more(fd, WHOLE_MAX + 1, &data, &size);
   if (r < 0) cannot_be_read(name, r, err);
   else if (size > WHOLE_MAX) r = refuse_size(name, WHOLE_MAX, err);
   else if (stream) r = read_stream(fd, name, &data, ret, err);

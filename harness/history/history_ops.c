@@ -52,7 +52,7 @@ uint32_t lb_ops_process(struct lb_ops *ops, const char *name) {
 int lb_op_word(const struct lb_line *line, const char *what, const char *text, const char *const *words, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (strcmp(words[i], text) == 0) return (int)i;
-  return lb_refuse_word(line, what, text, words, count);
+  return lb_history_refuse_word(line, what, text, words, count);
 }
 
 /* ---- what can follow what ---------------------------------------------------------------------------------------- */
@@ -60,16 +60,16 @@ int lb_op_word(const struct lb_line *line, const char *what, const char *text, c
 /* An acquire with a key and a release without would make a hold without end. */
 static int check_order(struct lb_ops *ops, const struct lb_line *line, const struct lb_op *op) {
   if (ops->count && (op->time >= 0) != (ops->ops[0].time >= 0))
-    return lb_refuse_line(line, "found an operation %s a time, expected one on all operations or on none",
-                          op->time >= 0 ? "with" : "without");
+    return lb_history_refuse_line(line, "found an operation %s a time, expected one on all operations or on none",
+                                  op->time >= 0 ? "with" : "without");
   if (op->index >= 0 && op->index <= ops->last_index)
-    return lb_refuse_line(line, "found index %lld after %lld, expected operations in the order of their index",
-                          (long long)op->index, (long long)ops->last_index);
+    return lb_history_refuse_line(line, "found index %lld after %lld, expected operations in the order of their index",
+                                  (long long)op->index, (long long)ops->last_index);
   if (op->index >= 0) ops->last_index = op->index;
   if (op->mark || op->type != LB_OP_INVOKE) return 0;
   if (ops->asked && ops->keyed != (op->key != LB_NO_NAME))
-    return lb_refuse_line(line, "found an \"invoke\" %s a key, expected one on each or on none",
-                          ops->keyed ? "without" : "with");
+    return lb_history_refuse_line(line, "found an \"invoke\" %s a key, expected one on each or on none",
+                                  ops->keyed ? "without" : "with");
   ops->asked = true;
   ops->keyed = op->key != LB_NO_NAME;
   return 0;
@@ -78,26 +78,28 @@ static int check_order(struct lb_ops *ops, const struct lb_line *line, const str
 /* The key may be left out at the end. */
 static int check_end(const struct lb_line *line, const char *name, struct lb_process *p, const struct lb_op *op) {
   if (!p->asks)
-    return lb_refuse_line(line, "found \"%s\" of process %s, expected \"invoke\" before it", lb_op_types[op->type],
-                          name);
+    return lb_history_refuse_line(line, "found \"%s\" of process %s, expected \"invoke\" before it",
+                                  lb_op_types[op->type], name);
   if (op->f != p->op.f)
-    return lb_refuse_line(line, "found the end of \"%s\" of process %s, expected that of \"%s\" of line %zu",
-                          lb_op_fs[op->f], name, lb_op_fs[p->op.f], p->op.line);
+    return lb_history_refuse_line(line, "found the end of \"%s\" of process %s, expected that of \"%s\" of line %zu",
+                                  lb_op_fs[op->f], name, lb_op_fs[p->op.f], p->op.line);
   if (op->key != LB_NO_NAME && op->key != p->op.key)
-    return lb_refuse_line(line, "found another key than at the \"invoke\" of process %s in line %zu, expected the same",
-                          name, p->op.line);
+    return lb_history_refuse_line(
+        line, "found another key than at the \"invoke\" of process %s in line %zu, expected the same", name,
+        p->op.line);
   return 0;
 }
 
 static int check_process(const struct lb_line *line, const char *name, struct lb_process *p, const struct lb_op *op) {
   if (op->time < p->op.time)
-    return lb_refuse_line(line, "found an earlier time than in line %zu of the same process, %s, expected a later one",
-                          p->op.line, name);
+    return lb_history_refuse_line(
+        line, "found an earlier time than in line %zu of the same process, %s, expected a later one", p->op.line, name);
   if (op->type == LB_OP_INVOKE && p->asks)
-    return lb_refuse_line(line, "found a second \"invoke\" of process %s, expected the end of that of line %zu first",
-                          name, p->op.line);
+    return lb_history_refuse_line(
+        line, "found a second \"invoke\" of process %s, expected the end of that of line %zu first", name, p->op.line);
   if (op->owner != LB_NO_NAME && p->owner != LB_NO_NAME && op->owner != p->owner)
-    return lb_refuse_line(line, "found another client of process %s than before, expected one for all it does", name);
+    return lb_history_refuse_line(line, "found another client of process %s than before, expected one for all it does",
+                                  name);
   return op->type == LB_OP_INVOKE ? 0 : check_end(line, name, p, op);
 }
 
@@ -150,7 +152,7 @@ void lb_ops_finish(struct lb_ops *ops) {
     if (op->mark) {
       struct lb_fact fact = lb_no_fact;
       fact.what = op->says;
-      event.fact = lb_facts_add(ops->to, &fact);
+      event.fact = lb_history_facts_add(ops->to, &fact);
     } else {
       event.client = client_of(ops, op);
       event.key = op->key != LB_NO_NAME ? op->key : lb_names_add(&ops->to->keys, "lock");
@@ -173,12 +175,13 @@ static int read_columns(const struct lb_line *line, const struct lb_csv *csv, in
   for (size_t i = 0; i < csv->columns; i++) {
     size_t c = 0;
     while (c < C_COUNT && strcmp(columns[c], csv->header[i]) != 0) c++;
-    if (c == C_COUNT) return lb_refuse_word(line, "unknown column", csv->header[i], columns, C_COUNT);
-    if (ret[c] >= 0) return lb_refuse_line(line, "found column \"%s\" twice, expected each once", columns[c]);
+    if (c == C_COUNT) return lb_history_refuse_word(line, "unknown column", csv->header[i], columns, C_COUNT);
+    if (ret[c] >= 0) return lb_history_refuse_line(line, "found column \"%s\" twice, expected each once", columns[c]);
     ret[c] = (int)i;
   }
   for (size_t c = C_PROCESS; c <= C_F; c++)
-    if (ret[c] < 0) return lb_refuse_line(line, "found no column \"%s\", expected one in the header", columns[c]);
+    if (ret[c] < 0)
+      return lb_history_refuse_line(line, "found no column \"%s\", expected one in the header", columns[c]);
   return 0;
 }
 
@@ -193,8 +196,8 @@ static int read_whole(const struct lb_line *line, enum column column, const char
   errno = 0;
   *ret = strtoll(text, NULL, 10);
   if (text[digits] || errno)
-    return lb_refuse_line(line, "found \"%.40s\" in \"%s\", expected an integer from 0 to 2^63 - 1", text,
-                          columns[column]);
+    return lb_history_refuse_line(line, "found \"%.40s\" in \"%s\", expected an integer from 0 to 2^63 - 1", text,
+                                  columns[column]);
   return 0;
 }
 
@@ -208,7 +211,8 @@ static int read_record(struct lb_ops *ops, const struct lb_line *line, const str
   if (r == 0) r = read_whole(line, C_INDEX, field(csv, at, C_INDEX), &op.index);
   if (r == 0) r = read_whole(line, C_FENCE, field(csv, at, C_FENCE), &op.fence);
   if (r == 0) r = type = lb_op_word(line, "unknown type", field(csv, at, C_TYPE), lb_op_types, LB_OP_TYPE_COUNT);
-  if (r >= 0 && !*process) r = lb_refuse_line(line, "found no process, expected a number, or the name of no client");
+  if (r >= 0 && !*process)
+    r = lb_history_refuse_line(line, "found no process, expected a number, or the name of no client");
   op.mark = process[strspn(process, "0123456789")] != '\0';
   if (r >= 0 && !op.mark) r = f = lb_op_word(line, "unknown f", field(csv, at, C_F), lb_op_fs, LB_OP_F_COUNT);
   if (r < 0) return r;

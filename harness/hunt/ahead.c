@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A timeline is bounded by what its faults wait for (lb_hunt_takes_ms()). Servers are started for the first ones, and
+ * A timeline is bounded by what its faults wait for (lb_hunt_write_takes_ms()). Servers are started for the first ones, and
  * serve the next ones.
  */
 #include "ahead.h"
@@ -21,7 +21,7 @@ size_t lb_hunt_ahead_known(const struct lb_hunt_journal *journal, size_t *ret_al
   for (size_t i = 0; i < journal->space->count; i++) {
     if (!is_run(&journal->space->timeline[i])) continue;
     ++*ret_all;
-    known += lb_hunt_decided(lb_hunt_seen(journal, i)) > 0;
+    known += lb_hunt_count_decided(lb_hunt_journal_seen(journal, i)) > 0;
   }
   return known;
 }
@@ -33,11 +33,11 @@ static double ahead_look_s(const struct lb_hunt_journal *journal, const struct l
   double start_s = (double)space->system.start_ms / 1e3 / START_EVERY;
   for (size_t i = 0; i < space->count; i++) {
     const struct lb_hunt_timeline *t = &space->timeline[i];
-    if (!is_run(t) || lb_hunt_decided(lb_hunt_seen(journal, i)) > 0) continue;
+    if (!is_run(t) || lb_hunt_count_decided(lb_hunt_journal_seen(journal, i)) > 0) continue;
     struct lb_effort effort = {.start_s = start_s,
                                .start_cpu_s = start_s,
                                .start_ms = (int)(start_s * 1e3),
-                               .rest_s = (double)lb_hunt_takes_ms(&space->system, t) / 1e3,
+                               .rest_s = (double)lb_hunt_write_takes_ms(&space->system, t) / 1e3,
                                .rest_cpu_s = TRIAL_CPU_S};
     lb_estimate_add(&sum, lb_estimate_share(&effort, room));
   }

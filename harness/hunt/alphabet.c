@@ -103,7 +103,7 @@ static bool comes(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
 /* A lease of two seconds ends before another server has taken over: what drifts then shows nothing. */
 static bool outlasts(enum lb_hunt_regime regime, struct lb_hunt_fault f) {
   bool late = f.undo == LB_HUNT_AFTER || (f.undo == LB_HUNT_GONE && f.slot != LB_HUNT_BEFORE);
-  return regime == LB_HUNT_DRIFT && late && !lb_hunt_of_client(f);
+  return regime == LB_HUNT_DRIFT && late && !lb_hunt_fault_is_of_client(f);
 }
 
 /* Servers that know each other may choose any of them: there no role is one of the others. */
@@ -123,8 +123,8 @@ static size_t add_undos(const struct lb_hunt_system *s, enum lb_hunt_regime regi
   return count;
 }
 
-size_t lb_hunt_letters(const struct lb_hunt_system *s, enum lb_hunt_regime regime, unsigned without,
-                       struct lb_hunt_fault ret[LB_HUNT_LETTERS_MAX]) {
+size_t lb_hunt_alphabet(const struct lb_hunt_system *s, enum lb_hunt_regime regime, unsigned without,
+                        struct lb_hunt_fault ret[LB_HUNT_LETTERS_MAX]) {
   size_t count = 0;
   for (unsigned slot = 0; slot < LB_HUNT_SLOT_COUNT; slot++)
     for (const struct row *row = rows; row < rows + ROW_COUNT; row++) {
@@ -143,7 +143,7 @@ size_t lb_hunt_letters(const struct lb_hunt_system *s, enum lb_hunt_regime regim
 
 /* ---- fewer hosts ------------------------------------------------------------------------------------- */
 
-bool lb_hunt_is_fewer(struct lb_hunt_fault less, struct lb_hunt_fault more) {
+bool lb_hunt_fault_is_fewer(struct lb_hunt_fault less, struct lb_hunt_fault more) {
   bool cut = less.kind == LB_HUNT_CUT_ONE && more.kind == LB_HUNT_CUT;
   if (less.slot != more.slot || less.undo != more.undo || (less.kind != more.kind && !cut)) return false;
   if (cut) return less.target == more.target;
@@ -157,14 +157,14 @@ bool lb_hunt_is_fewer(struct lb_hunt_fault less, struct lb_hunt_fault more) {
   }
 }
 
-size_t lb_hunt_fewer(const struct lb_hunt_system *s, struct lb_hunt_fault fault,
-                     struct lb_hunt_fault ret[LB_HUNT_FEWER_MAX]) {
+size_t lb_hunt_fault_fewer(const struct lb_hunt_system *s, struct lb_hunt_fault fault,
+                           struct lb_hunt_fault ret[LB_HUNT_FEWER_MAX]) {
   struct lb_hunt_fault less = fault;
   size_t count = 0;
   if (fault.kind == LB_HUNT_CUT && exists(s, LB_HUNT_ONE)) less.kind = LB_HUNT_CUT_ONE, ret[count++] = less;
   for (int t = 0; t < LB_HUNT_TARGET_COUNT && fault.kind != LB_HUNT_CUT; t++) {
     less.target = (enum lb_hunt_target)t;
-    if (exists(s, less.target) && lb_hunt_is_fewer(less, fault)) ret[count++] = less;
+    if (exists(s, less.target) && lb_hunt_fault_is_fewer(less, fault)) ret[count++] = less;
   }
   return count;
 }
@@ -174,8 +174,8 @@ size_t lb_hunt_fewer(const struct lb_hunt_system *s, struct lb_hunt_fault fault,
 bool lb_hunt_fault_equal(struct lb_hunt_fault a, struct lb_hunt_fault b) {
   return a.kind == b.kind && a.target == b.target && a.slot == b.slot && a.undo == b.undo;
 }
-bool lb_hunt_of_client(struct lb_hunt_fault f) { return f.target == LB_HUNT_C1 || f.target == LB_HUNT_C2; }
-bool lb_hunt_drifts(struct lb_hunt_fault f) { return f.kind == LB_HUNT_FAST || f.kind == LB_HUNT_SLOW; }
+bool lb_hunt_fault_is_of_client(struct lb_hunt_fault f) { return f.target == LB_HUNT_C1 || f.target == LB_HUNT_C2; }
+bool lb_hunt_fault_drifts(struct lb_hunt_fault f) { return f.kind == LB_HUNT_FAST || f.kind == LB_HUNT_SLOW; }
 
 /* The words of the hunt: those that ids are made of, and the sentences that a scenario file tells about
  * its faults. */
@@ -233,7 +233,7 @@ void lb_hunt_fault_format(struct lb_hunt_fault f, char *buf, size_t size) {
 }
 
 void lb_hunt_fault_say(struct lb_hunt_fault f, char *buf, size_t size) {
-  bool client_stops = f.kind == LB_HUNT_PAUSE && lb_hunt_of_client(f);
+  bool client_stops = f.kind == LB_HUNT_PAUSE && lb_hunt_fault_is_of_client(f);
   snprintf(buf, size, "%s %s %s%s", targets[f.target].said, lb_hunt_kinds[f.kind].said, slots[f.slot].said,
            client_stops ? ", until another one has written" : undos[f.undo].said);
 }

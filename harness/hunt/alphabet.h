@@ -119,22 +119,22 @@ extern const struct lb_hunt_kind_row lb_hunt_kinds[LB_HUNT_KIND_COUNT];
 extern const char *const lb_hunt_regimes[LB_HUNT_REGIME_COUNT]; /* "long", "short", "drift" */
 bool lb_hunt_fault_equal(struct lb_hunt_fault a, struct lb_hunt_fault b);
 /* True if it is done to a client. */
-bool lb_hunt_of_client(struct lb_hunt_fault fault);
+bool lb_hunt_fault_is_of_client(struct lb_hunt_fault fault);
 /* True if `less` is the same thing, done to fewer hosts of those to which `more` does it. */
-bool lb_hunt_is_fewer(struct lb_hunt_fault less, struct lb_hunt_fault more);
+bool lb_hunt_fault_is_fewer(struct lb_hunt_fault less, struct lb_hunt_fault more);
 /* The faults that are so, of the servers of the system. How many. */
 #define LB_HUNT_FEWER_MAX 4
-size_t lb_hunt_fewer(const struct lb_hunt_system *system, struct lb_hunt_fault fault,
-                     struct lb_hunt_fault ret[LB_HUNT_FEWER_MAX]);
+size_t lb_hunt_fault_fewer(const struct lb_hunt_system *system, struct lb_hunt_fault fault,
+                           struct lb_hunt_fault ret[LB_HUNT_FEWER_MAX]);
 /* True if clocks run at another rate from then on. */
-bool lb_hunt_drifts(struct lb_hunt_fault fault);
+bool lb_hunt_fault_drifts(struct lb_hunt_fault fault);
 /* "the primary is killed at H, and comes back after the takeover": a part of a sentence. 160 bytes are enough. */
 void lb_hunt_fault_say(struct lb_hunt_fault fault, char *buf, size_t size);
 
 #define LB_HUNT_LETTERS_MAX 128
 /* The alphabet of a system in a regime, in a fixed order: every fault that means something there. Kinds in `without`
  * (1 << kind) are left out. How many. */
-size_t lb_hunt_letters(const struct lb_hunt_system *system, enum lb_hunt_regime regime, unsigned without,
-                       struct lb_hunt_fault ret[LB_HUNT_LETTERS_MAX]);
+size_t lb_hunt_alphabet(const struct lb_hunt_system *system, enum lb_hunt_regime regime, unsigned without,
+                        struct lb_hunt_fault ret[LB_HUNT_LETTERS_MAX]);
 
 #endif

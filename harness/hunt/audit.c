@@ -34,8 +34,8 @@ static bool can_be_written(const struct lb_hunt_space *space, const struct lb_hu
 
 static bool take(const struct lb_hunt_space *space, size_t timeline, struct lb_hunt_drawn *ret) {
   struct lb_hunt_timeline other;
-  if (!lb_hunt_stand_in(&space->system, &space->timeline[timeline], &other)) return false;
-  ptrdiff_t at = lb_hunt_find(space, &other);
+  if (!lb_hunt_prune_stand_in(&space->system, &space->timeline[timeline], &other)) return false;
+  ptrdiff_t at = lb_hunt_space_find(space, &other);
   if (at < 0 || !can_be_written(space, &space->timeline[timeline])) return false;
   *ret = (struct lb_hunt_drawn){timeline, (size_t)at};
   return true;
@@ -53,15 +53,15 @@ static size_t draw(const struct lb_hunt_space *space, struct lb_rng *rng, size_t
   return taken;
 }
 
-void lb_hunt_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults, double share,
-                  struct lb_hunt_drawn **ret, size_t *ret_count) {
+void lb_hunt_audit_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults, double share,
+                        struct lb_hunt_drawn **ret, size_t *ret_count) {
   struct lb_rng rng = lb_rng_fork(seed, PURPOSE_AUDIT, faults);
   size_t *index = lb_need(calloc(space->count + 1, sizeof *index));
   *ret = lb_need(calloc(space->count + 1, sizeof **ret));
   *ret_count = 0;
   for (int why = LB_HUNT_RUN + 1; why < LB_HUNT_PRUNED_COUNT; why++) {
     size_t count = 0;
-    for (size_t i = 0; i < space->count && lb_hunt_pruned_is_sound((enum lb_hunt_pruned)why); i++)
+    for (size_t i = 0; i < space->count && lb_hunt_prune_is_sound((enum lb_hunt_pruned)why); i++)
       if (space->timeline[i].pruned == (enum lb_hunt_pruned)why && space->timeline[i].fault_count == faults)
         index[count++] = i;
     *ret_count += draw(space, &rng, index, count, (size_t)((double)count * share + 0.999), *ret + *ret_count);
@@ -73,9 +73,9 @@ void lb_hunt_draw(const struct lb_hunt_space *space, uint64_t seed, size_t fault
 
 struct lb_hunt_count lb_hunt_audit_seen(const struct lb_hunt_audit *a, const struct lb_hunt_journal *hunt,
                                         size_t timeline) {
-  struct lb_hunt_count sum = *lb_hunt_seen(hunt, timeline);
+  struct lb_hunt_count sum = *lb_hunt_journal_seen(hunt, timeline);
   for (int outcome = 0; outcome < LB_HUNT_OUTCOME_COUNT && a->journal.file; outcome++)
-    sum.of[outcome] = (uint16_t)(sum.of[outcome] + lb_hunt_seen(&a->journal, timeline)->of[outcome]);
+    sum.of[outcome] = (uint16_t)(sum.of[outcome] + lb_hunt_journal_seen(&a->journal, timeline)->of[outcome]);
   return sum;
 }
 
@@ -83,7 +83,7 @@ enum lb_hunt_answer lb_hunt_audit_answer(const struct lb_hunt_audit *a, const st
                                          const struct lb_hunt_drawn *drawn) {
   struct lb_hunt_count one = lb_hunt_audit_seen(a, hunt, drawn->timeline),
                        other = lb_hunt_audit_seen(a, hunt, drawn->stand_in);
-  unsigned of_one = lb_hunt_decided(&one), of_other = lb_hunt_decided(&other);
+  unsigned of_one = lb_hunt_count_decided(&one), of_other = lb_hunt_count_decided(&other);
   enum lb_hunt_answer answer = of_one > 0 && of_other > 0 ? LB_HUNT_SAME : LB_HUNT_NO_ANSWER;
   for (int class = LB_HUNT_CLASS_FIRST; class <= LB_HUNT_CLASS_LAST && answer != LB_HUNT_NO_ANSWER; class ++) {
     unsigned broke = one.of[class], broke_other = other.of[class];

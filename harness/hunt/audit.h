@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * audit.h - does the hunt leave out what it may? It runs a share of the timelines that it leaves out for a sound
- * reason. Each has to come out as the one that stands for it (lb_hunt_stand_in()).
+ * reason. Each has to come out as the one that stands for it (lb_hunt_prune_stand_in()).
  *
  * These trials have a journal of their own and count nowhere else: no set and no share comes from them.
  */
@@ -26,8 +26,8 @@ struct lb_hunt_drawn { /* both as indices of the space */
 };
 /* The sample: of each sound reason a share of those with so many faults, drawn by the seed; malloc'd, into *ret. It
  * leaves out a timeline without a stand-in, and one that would need an answer of a dead client or server. */
-void lb_hunt_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults, double share,
-                  struct lb_hunt_drawn **ret, size_t *ret_count);
+void lb_hunt_audit_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults, double share,
+                        struct lb_hunt_drawn **ret, size_t *ret_count);
 
 struct lb_hunt_audit {
   struct lb_hunt_journal journal; /* of its own trials. journal.file == NULL = there was none */

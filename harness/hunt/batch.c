@@ -19,8 +19,8 @@
 
 enum { PATH = 3200, STREAM_BATCH = 31 };
 
-int lb_hunt_write_file(const struct lb_hunt_space *space, size_t timeline, enum lb_guard guard,
-                       const struct lb_hunt_settings *settings, const char *expected, const char *path) {
+int lb_hunt_batch_write_file(const struct lb_hunt_space *space, size_t timeline, enum lb_guard guard,
+                             const struct lb_hunt_settings *settings, const char *expected, const char *path) {
   FILE *file = fopen(path, "we");
   if (!file) return -errno;
   int r = lb_hunt_write(&space->timeline[timeline], &space->system, guard, settings, expected, file);
@@ -69,10 +69,10 @@ static int write_files(const struct play *p, struct files *ret) {
   settings.no_client_3 |= g->space->switches.no_client_3;
   *ret = (struct files){.path = lb_need(calloc(p->timed_count + 1, sizeof *ret->path))};
   snprintf(folder, sizeof folder, "%s/scratch/hunt", g->dir->partial);
-  int r = lb_make_dirs(folder);
+  int r = lb_files_make_dirs(folder);
   for (size_t i = 0; i < p->timed_count && r == 0; i++) {
     snprintf(path, sizeof path, "%s/t%06zu-%zu.ini", folder, p->timed[i].timeline, p->timed[i].batch);
-    r = lb_hunt_write_file(g->space, p->timed[i].timeline, LB_GUARD_NONE, &settings, "race", path);
+    r = lb_hunt_batch_write_file(g->space, p->timed[i].timeline, LB_GUARD_NONE, &settings, "race", path);
     if (r == 0) ret->path[ret->count++] = lb_need_text(path);
   }
   return r;
@@ -99,8 +99,8 @@ static enum lb_next next_of(const struct play *p, const struct cell *cell) {
   unsigned repeats = (unsigned)batch->repeats;
   if (cell->begun >= repeats + (unsigned)batch->again || cell->decided >= repeats) return LB_NEXT_NONE;
   if (cell->decided + cell->running >= repeats) return LB_NEXT_LATER;
-  bool hopeless =
-      cell->undecided > 1 && lb_hunt_is_hopeless(journal_of(p, batch), timeline_of(plan->scenario), plan->guard);
+  bool hopeless = cell->undecided > 1 &&
+                  lb_hunt_journal_is_hopeless(journal_of(p, batch), timeline_of(plan->scenario), plan->guard);
   return hopeless ? LB_NEXT_NONE : LB_NEXT_NOW;
 }
 
@@ -123,7 +123,7 @@ static enum lb_next find(struct play *p, const struct lb_pool *pool, struct cell
 static bool is_late(const struct lb_hunt_batches *g, const struct cell *cell) {
   if (!g->left_s) return false;
   const struct lb_hunt_timeline *t = &g->space->timeline[timeline_of(cell->job->plan.scenario)];
-  return g->left_s(g->clock) < 1.5e-3 * (double)lb_hunt_takes_ms(&g->space->system, t);
+  return g->left_s(g->clock) < 1.5e-3 * (double)lb_hunt_write_takes_ms(&g->space->system, t);
 }
 
 static enum lb_next next(void *of, const struct lb_pool *pool, const struct lb_job **ret) {
@@ -242,13 +242,13 @@ static void sort(struct play *p) {
   for (size_t n = 0; n < p->batch_count; n++)
     for (size_t i = 0; i < p->batch[n].count; i++, count++) {
       size_t t = p->batch[n].timeline[i];
-      p->timed[count] =
-          (struct timed){t, n, count, p->batch[n].as_given ? 0 : lb_hunt_takes_ms(&space->system, &space->timeline[t])};
+      p->timed[count] = (struct timed){
+          t, n, count, p->batch[n].as_given ? 0 : lb_hunt_write_takes_ms(&space->system, &space->timeline[t])};
     }
   qsort(p->timed, count, sizeof *p->timed, by_time);
 }
 
-int lb_hunt_play_batches(struct lb_hunt_batches *batches, const struct lb_hunt_batch batch[], size_t count,
+int lb_hunt_batches_play(struct lb_hunt_batches *batches, const struct lb_hunt_batch batch[], size_t count,
                          struct lb_error *err) {
   struct play p = {.batches = batches, .batch = batch, .batch_count = count};
   for (size_t i = 0; i < count; i++) p.timed_count += batch[i].count;

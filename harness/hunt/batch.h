@@ -48,10 +48,10 @@ struct lb_hunt_batch {
 /* Plays all of them at once: none waits for the end of another one. They are `alone` if the first is. 0; -EINTR (what had
  * ended is in the journal); -errno with one line in err. A timeline that this machine or system cannot play is entered
  * as undecided, with the reason. What the time does not reach is not in the journal. */
-int lb_hunt_play_batches(struct lb_hunt_batches *batches, const struct lb_hunt_batch batch[], size_t count,
+int lb_hunt_batches_play(struct lb_hunt_batches *batches, const struct lb_hunt_batch batch[], size_t count,
                          struct lb_error *err);
 /* The scenario file of a timeline, written at this path. 0 or -errno. */
-int lb_hunt_write_file(const struct lb_hunt_space *space, size_t timeline, enum lb_guard guard,
-                       const struct lb_hunt_settings *settings, const char *expected, const char *path);
+int lb_hunt_batch_write_file(const struct lb_hunt_space *space, size_t timeline, enum lb_guard guard,
+                             const struct lb_hunt_settings *settings, const char *expected, const char *path);
 
 #endif

@@ -24,13 +24,14 @@ enum { GUARD_TRIALS = LB_HUNTING_GUARD_TRIALS, OTHER_GUARDS = LB_HUNTING_OTHER_G
 
 /* Runs a sample of the timelines of the order that were not run because there is a minimal set in them. */
 static int audit_held(struct lb_hunting *g, const size_t order[], size_t count) {
-  size_t sample[LB_HUNTING_SAMPLE_MAX] = {0}, some = lb_hunting_draw_held(g, order, count, sample);
+  size_t sample[LB_HUNTING_SAMPLE_MAX] = {0}, some = lb_hunt_sample_held(g, order, count, sample);
   g->live.what = "auditing";
   struct lb_hunt_batch batch = {.timeline = sample, .count = some, .guards = 1u << g->order->guard, .repeats = 1};
   int r = lb_hunting_is_over(g, 1) ? 0 : lb_hunting_play_decided(g, &batch);
   for (size_t i = 0; i < some; i++) {
     g->h->audited += lb_hunting_knows(g, sample[i]);
-    g->h->audit_new += lb_hunting_knows(g, sample[i]) && !lb_hunt_broke(lb_hunt_seen(&g->h->journal, sample[i]));
+    g->h->audit_new +=
+        lb_hunting_knows(g, sample[i]) && !lb_hunt_count_broke(lb_hunt_journal_seen(&g->h->journal, sample[i]));
   }
   return r;
 }
@@ -38,9 +39,9 @@ static int audit_held(struct lb_hunting *g, const size_t order[], size_t count) 
 static void count_stopped(struct lb_hunting *g, enum lb_guard guard, const size_t set[], size_t count) {
   for (size_t i = 0; i < count; i++) {
     const struct lb_hunt_count *outcome = &g->h->journal.count[set[i]][guard];
-    if (lb_hunt_decided(outcome) == 0) continue;
+    if (lb_hunt_count_decided(outcome) == 0) continue;
     g->h->asked_of[guard]++;
-    g->h->stopped_by[guard] += lb_hunt_violated(outcome) == 0;
+    g->h->stopped_by[guard] += lb_hunt_count_violated(outcome) == 0;
   }
 }
 
@@ -63,7 +64,7 @@ static int ask_guards(struct lb_hunting *g) {
 
 /* Plays a twentieth of the timelines that did not break under each other guard, once. */
 static int audit_guards(struct lb_hunting *g, const size_t order[], size_t count) {
-  size_t sample[LB_HUNTING_SAMPLE_MAX], some = lb_hunting_draw_safe(g, order, count, sample);
+  size_t sample[LB_HUNTING_SAMPLE_MAX], some = lb_hunt_sample_safe(g, order, count, sample);
   g->live.what = "auditing guards";
   struct lb_hunt_batch batch = {.timeline = sample, .count = some, .guards = OTHER_GUARDS, .repeats = 1};
   return lb_hunting_is_over(g, 1) ? 0 : lb_hunting_play_decided(g, &batch);
@@ -138,15 +139,15 @@ static int settle(struct lb_hunting *g, bool plays) {
 static void count_ran(struct lb_hunt *h) {
   for (size_t i = 0; i < h->space.count; i++)
     h->ran[h->space.timeline[i].fault_count] +=
-        h->space.timeline[i].pruned == LB_HUNT_RUN && lb_hunt_decided(lb_hunt_seen(&h->journal, i)) > 0;
+        h->space.timeline[i].pruned == LB_HUNT_RUN && lb_hunt_count_decided(lb_hunt_journal_seen(&h->journal, i)) > 0;
 }
 
 static int hunt_all(struct lb_hunting *g) {
   size_t *order, count;
   int r;
-  lb_hunt_order(&g->h->space, g->order->seed, &order, &count);
+  lb_hunt_search_order(&g->h->space, g->order->seed, &order, &count);
   do {
-    r = lb_hunting_search(g, order, count);
+    r = lb_hunt_search(g, order, count);
     if (g->order->shard.of > 0) return free(order), r;
     if (r == 0) r = settle(g, true);
   } while (r > 0); /* a set was refuted: what contains it is to be looked at now */
@@ -160,9 +161,9 @@ static int hunt_all(struct lb_hunting *g) {
 /* One timeline by its id, as often as it takes to be sure, whether the space would run it or not. */
 static int hunt_one(struct lb_hunting *g) {
   struct lb_hunt_timeline timeline;
-  int r = lb_hunt_of_id(g->order->only, &timeline, g->err);
+  int r = lb_hunt_timeline_of_id(g->order->only, &timeline, g->err);
   if (r < 0) return r;
-  ptrdiff_t at = lb_hunt_find(&g->h->space, &timeline);
+  ptrdiff_t at = lb_hunt_space_find(&g->h->space, &timeline);
   if (at < 0)
     return lb_refuse(g->err, "--only %s: %s has no such timeline of at most %d faults", g->order->only,
                      g->order->system, g->order->faults_max);
@@ -217,7 +218,7 @@ static void trial(void *to, size_t timeline, enum lb_guard guard, const struct l
   const struct lb_hunting *g = to;
   char id[LB_HUNT_ID_MAX];
   if (!g->order->trial) return;
-  lb_hunt_id(&g->h->space.timeline[timeline], id);
+  lb_hunt_timeline_id(&g->h->space.timeline[timeline], id);
   struct lb_hunt_trial ended = {id, guard, lb_hunt_outcome_of(outcome), outcome->why, (double)outcome->trial_ns / 1e9};
   g->order->trial(g->order->display, &ended);
 }

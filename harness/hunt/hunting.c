@@ -26,12 +26,12 @@ void lb_hunting_find_sets(struct lb_hunting *g) {
 }
 
 bool lb_hunting_knows(const struct lb_hunting *g, size_t timeline) {
-  return lb_hunt_decided(lb_hunt_seen(&g->h->journal, timeline)) > 0;
+  return lb_hunt_count_decided(lb_hunt_journal_seen(&g->h->journal, timeline)) > 0;
 }
 
 bool lb_hunting_may_ask(const struct lb_hunting *g, size_t timeline, enum lb_guard guard) {
   return g->h->journal.count[timeline][guard].of[LB_HUNT_UNDECIDED] < UNDECIDED_MAX &&
-         !lb_hunt_is_hopeless(&g->h->journal, timeline, guard);
+         !lb_hunt_journal_is_hopeless(&g->h->journal, timeline, guard);
 }
 
 bool lb_hunting_is_held(const struct lb_hunting *g, size_t timeline) {
@@ -40,7 +40,7 @@ bool lb_hunting_is_held(const struct lb_hunting *g, size_t timeline) {
 
 /* -EINTR is an end, not an error. */
 int lb_hunting_play(struct lb_hunting *g, const struct lb_hunt_batch batch[], size_t count) {
-  int r = lb_hunt_play_batches(&g->batches, batch, count, g->err);
+  int r = lb_hunt_batches_play(&g->batches, batch, count, g->err);
   if (r == -EINTR) g->h->end = LB_HUNT_INTERRUPTED;
   return r;
 }
@@ -49,7 +49,7 @@ int lb_hunting_play(struct lb_hunting *g, const struct lb_hunt_batch batch[], si
 static unsigned least_decided(const struct lb_hunting *g, size_t timeline, unsigned guards) {
   unsigned least = UINT_MAX;
   for (unsigned guard = 0; guard < LB_GUARD_COUNT; guard++) {
-    unsigned decided = lb_hunt_decided(&g->h->journal.count[timeline][guard]);
+    unsigned decided = lb_hunt_count_decided(&g->h->journal.count[timeline][guard]);
     if (guards >> guard & 1 && decided < least && lb_hunting_may_ask(g, timeline, (enum lb_guard)guard))
       least = decided;
   }
@@ -84,7 +84,7 @@ int lb_hunting_play_decided(struct lb_hunting *g, const struct lb_hunt_batch *ba
 /* What a hunt is of: the first line of its journal. */
 void lb_hunting_describe(const struct lb_hunt_order *order, char *ret, size_t size) {
   char without[LB_HUNT_WITHOUT_MAX];
-  lb_hunt_left_out(&order->switches, without);
+  lb_hunt_switches_format(&order->switches, without);
   size_t at = (size_t)snprintf(ret, size, "%s, seed %llu, at most %d faults", order->system,
                                (unsigned long long)order->seed, order->faults_max);
   if (*without && at < size) at += (size_t)snprintf(ret + at, size - at, ", without %s", without);

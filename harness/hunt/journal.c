@@ -44,8 +44,8 @@ static int take_line(struct lb_hunt_journal *b, char *line) {
   const char *id = strtok_r(line, ",", &rest), *guard = strtok_r(NULL, ",", &rest),
              *outcome = strtok_r(NULL, ",\n", &rest);
   struct lb_hunt_timeline timeline;
-  if (!id || !guard || !outcome || lb_hunt_of_id(id, &timeline, &err) < 0) return -EINVAL;
-  ptrdiff_t at = lb_hunt_find(b->space, &timeline);
+  if (!id || !guard || !outcome || lb_hunt_timeline_of_id(id, &timeline, &err) < 0) return -EINVAL;
+  ptrdiff_t at = lb_hunt_space_find(b->space, &timeline);
   int g = lb_guard_find(guard), c = lb_hunt_outcome_find(outcome);
   if (at < 0 || g < 0 || c < 0) return -EINVAL;
   count(b, (size_t)at, (enum lb_guard)g, (enum lb_hunt_outcome)c, rest ? strtok_r(NULL, "\n", &rest) : "");
@@ -89,7 +89,7 @@ void lb_hunt_journal_add(struct lb_hunt_journal *journal, size_t timeline, enum 
   char id[LB_HUNT_ID_MAX], line[LINE];
   int fd = fileno(journal->file);
   off_t end = lseek(fd, 0, SEEK_END);
-  lb_hunt_id(&journal->space->timeline[timeline], id);
+  lb_hunt_timeline_id(&journal->space->timeline[timeline], id);
   int length = snprintf(line, sizeof line, "%s,%s,%s,%.*s\n", id, lb_guard_name(guard), lb_hunt_outcome_name(outcome),
                         (int)strcspn(why, "\n"), why);
   if (length >= (int)sizeof line) line[(length = (int)sizeof line - 1) - 1] = '\n';
@@ -97,11 +97,11 @@ void lb_hunt_journal_add(struct lb_hunt_journal *journal, size_t timeline, enum 
   count(journal, timeline, guard, outcome, why);
 }
 
-const struct lb_hunt_count *lb_hunt_seen(const struct lb_hunt_journal *journal, size_t timeline) {
+const struct lb_hunt_count *lb_hunt_journal_seen(const struct lb_hunt_journal *journal, size_t timeline) {
   return &journal->count[timeline][journal->guard];
 }
 
-bool lb_hunt_is_hopeless(const struct lb_hunt_journal *journal, size_t timeline, enum lb_guard guard) {
+bool lb_hunt_journal_is_hopeless(const struct lb_hunt_journal *journal, size_t timeline, enum lb_guard guard) {
   return journal->doubt[timeline][guard].same >= 2;
 }
 
@@ -125,7 +125,7 @@ static const char *const outcomes[LB_HUNT_OUTCOME_COUNT] = {"safe",    "lease", 
 
 const char *lb_hunt_outcome_name(enum lb_hunt_outcome outcome) { return outcomes[outcome]; }
 
-const char *lb_hunt_class_text(enum lb_hunt_outcome class) {
+const char *lb_hunt_outcome_class_text(enum lb_hunt_outcome class) {
   static const char *const texts[LB_HUNT_OUTCOME_COUNT] = {[LB_HUNT_LEASE] = "within a lease",
                                                            [LB_HUNT_EXPIRED] = "after the lease",
                                                            [LB_HUNT_DAMAGE] = "only at the resource",
@@ -156,17 +156,17 @@ enum lb_hunt_outcome lb_hunt_outcome_of(const struct lb_outcome *out) {
   }
 }
 
-unsigned lb_hunt_decided(const struct lb_hunt_count *count) {
+unsigned lb_hunt_count_decided(const struct lb_hunt_count *count) {
   unsigned decided = 0;
   for (int i = 0; i < LB_HUNT_UNDECIDED; i++) decided += count->of[i];
   return decided;
 }
 
-bool lb_hunt_broke(const struct lb_hunt_count *count) {
+bool lb_hunt_count_broke(const struct lb_hunt_count *count) {
   return count->of[LB_HUNT_LEASE] + count->of[LB_HUNT_EXPIRED] > 0;
 }
 
-unsigned lb_hunt_violated(const struct lb_hunt_count *count) {
+unsigned lb_hunt_count_violated(const struct lb_hunt_count *count) {
   unsigned violated = 0;
   for (int i = LB_HUNT_CLASS_FIRST; i <= LB_HUNT_CLASS_LAST; i++) violated += count->of[i];
   return violated;
@@ -181,7 +181,7 @@ enum { FEWER_SETS_MAX = 216, PARTS_MAX = LB_HUNT_SUBSETS_MAX + FEWER_SETS_MAX };
 
 static void sort_faults(struct lb_hunt_timeline *t) {
   size_t from, to;
-  while (lb_hunt_is_moved(t, &from, &to)) {
+  while (lb_hunt_prune_is_moved(t, &from, &to)) {
     struct lb_hunt_fault f = t->fault[from];
     memmove(t->fault + to + 1, t->fault + to, (from - to) * sizeof f);
     t->fault[to] = f;
@@ -192,7 +192,7 @@ static void sort_faults(struct lb_hunt_timeline *t) {
  * last reply it is a part like the others. */
 static bool means_something(const struct lb_hunt_space *space, struct lb_hunt_timeline *t) {
   t->pruned = lb_hunt_prune(&space->system, t);
-  return !lb_hunt_pruned_is_sound(t->pruned) || t->pruned == LB_HUNT_SAME_AS_H;
+  return !lb_hunt_prune_is_sound(t->pruned) || t->pruned == LB_HUNT_SAME_AS_H;
 }
 
 /* Proper subsets by hosts, too, of the same regime: of its faults some, at least one of them done to fewer hosts. Only
@@ -203,7 +203,7 @@ static size_t fewer_sets(const struct lb_hunt_space *space, const struct lb_hunt
   struct lb_hunt_fault fewer[LB_HUNT_FAULTS_MAX][LB_HUNT_FEWER_MAX];
   size_t choices[LB_HUNT_FAULTS_MAX], all = 1, count = 0;
   for (size_t i = 0; i < t->fault_count; i++)
-    all *= choices[i] = 2 + lb_hunt_fewer(&space->system, t->fault[i], fewer[i]);
+    all *= choices[i] = 2 + lb_hunt_fault_fewer(&space->system, t->fault[i], fewer[i]);
   for (size_t n = 0; n < all; n++) {
     struct lb_hunt_timeline part = {.regime = t->regime};
     bool less = false;
@@ -222,11 +222,11 @@ static size_t fewer_sets(const struct lb_hunt_space *space, const struct lb_hunt
  * drifts, a part of the regime drift is what it is in the regime long. */
 static size_t subsets(const struct lb_hunt_space *space, size_t timeline, size_t ret[PARTS_MAX]) {
   struct lb_hunt_timeline part[PARTS_MAX];
-  size_t count = 0, parts = lb_hunt_subsets(space, &space->timeline[timeline], part);
+  size_t count = 0, parts = lb_hunt_space_subsets(space, &space->timeline[timeline], part);
   parts += fewer_sets(space, &space->timeline[timeline], part + parts);
   for (size_t i = 0; i < parts; i++) {
-    ptrdiff_t at = lb_hunt_find(space, &part[i]);
-    if (at < 0) part[i].regime = LB_HUNT_LONG, at = lb_hunt_find(space, &part[i]);
+    ptrdiff_t at = lb_hunt_space_find(space, &part[i]);
+    if (at < 0) part[i].regime = LB_HUNT_LONG, at = lb_hunt_space_find(space, &part[i]);
     if (at >= 0) ret[count++] = (size_t)at;
   }
   return count;
@@ -238,8 +238,8 @@ static bool may_be_in(const struct lb_hunt_timeline *small, const struct lb_hunt
   for (size_t i = 0; i < small->fault_count; i++) {
     bool found = false;
     for (size_t j = 0; j < large->fault_count; j++)
-      found |=
-          lb_hunt_fault_equal(small->fault[i], large->fault[j]) || lb_hunt_is_fewer(small->fault[i], large->fault[j]);
+      found |= lb_hunt_fault_equal(small->fault[i], large->fault[j]) ||
+               lb_hunt_fault_is_fewer(small->fault[i], large->fault[j]);
     if (!found) return false;
   }
   return true;
@@ -255,7 +255,7 @@ static bool is_subset(const struct lb_hunt_space *space, size_t small, size_t la
 
 /* How often a timeline broke in a class. A trial counts in the worst class only. */
 static unsigned breaks(const struct lb_hunt_journal *journal, size_t timeline, enum lb_hunt_outcome class) {
-  return lb_hunt_seen(journal, timeline)->of[class];
+  return lb_hunt_journal_seen(journal, timeline)->of[class];
 }
 
 bool lb_hunt_sets_contained(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t timeline,
@@ -277,11 +277,11 @@ static void look_at_subsets(const struct lb_hunt_journal *b, size_t timeline, en
   *ret_breaking = *ret_open = 0;
   for (size_t i = 0; i < count; i++) {
     if (breaks(b, part[i], class)) ++*ret_breaking;
-    else if (lb_hunt_decided(lb_hunt_seen(b, part[i])) < LB_HUNT_SURE) ++*ret_open;
+    else if (lb_hunt_count_decided(lb_hunt_journal_seen(b, part[i])) < LB_HUNT_SURE) ++*ret_open;
   }
 }
 
-bool lb_hunt_part_broke(const struct lb_hunt_journal *journal, size_t timeline, enum lb_hunt_outcome class) {
+bool lb_hunt_journal_part_broke(const struct lb_hunt_journal *journal, size_t timeline, enum lb_hunt_outcome class) {
   unsigned breaking, open;
   look_at_subsets(journal, timeline, class, &breaking, &open);
   return breaking > 0;
@@ -290,8 +290,8 @@ bool lb_hunt_part_broke(const struct lb_hunt_journal *journal, size_t timeline, 
 /* True if it belongs into the list. Those that contain a minimal set do not: the smaller one says more. */
 static bool judge(const struct lb_hunt_journal *b, const struct lb_hunt_sets *smaller, size_t timeline,
                   enum lb_hunt_outcome class, struct lb_hunt_set *ret) {
-  const struct lb_hunt_count *count = lb_hunt_seen(b, timeline);
-  unsigned breaking, broke = count->of[class], decided = lb_hunt_decided(count);
+  const struct lb_hunt_count *count = lb_hunt_journal_seen(b, timeline);
+  unsigned breaking, broke = count->of[class], decided = lb_hunt_count_decided(count);
   const struct lb_hunt_replay *replay = &b->replay[timeline];
   if (broke == 0 || (replay->refuted && replay->agreed == 0) ||
       lb_hunt_sets_contained(smaller, b->space, timeline, class))
@@ -342,11 +342,13 @@ void lb_hunt_sets_clear(struct lb_hunt_sets *sets) {
   *sets = (struct lb_hunt_sets){0};
 }
 
-struct lb_hunt_share lb_hunt_core(const struct lb_hunt_journal *b) {
+struct lb_hunt_share lb_hunt_journal_core(const struct lb_hunt_journal *b) {
   struct lb_hunt_share share = {0};
   for (size_t i = 0; i < b->space->count; i++) {
     const struct lb_hunt_timeline *t = &b->space->timeline[i];
-    if (t->pruned != LB_HUNT_RUN || !lb_hunt_is_core(t) || lb_hunt_decided(lb_hunt_seen(b, i)) == 0) continue;
+    if (t->pruned != LB_HUNT_RUN || !lb_hunt_timeline_is_core(t) ||
+        lb_hunt_count_decided(lb_hunt_journal_seen(b, i)) == 0)
+      continue;
     share.decided++;
     share.broke += breaks(b, i, LB_HUNT_LEASE) > 0;
   }
@@ -363,7 +365,7 @@ static size_t count_done(const struct lb_hunt_timeline *t, const struct lb_hunt_
   return count;
 }
 
-bool lb_hunt_alike(const struct lb_hunt_space *space, const struct lb_hunt_set *a, const struct lb_hunt_set *b) {
+bool lb_hunt_set_alike(const struct lb_hunt_space *space, const struct lb_hunt_set *a, const struct lb_hunt_set *b) {
   const struct lb_hunt_timeline *one = &space->timeline[a->timeline], *other = &space->timeline[b->timeline];
   if (a->class != b->class || one->fault_count != other->fault_count) return false;
   for (size_t i = 0; i < one->fault_count; i++)
@@ -371,12 +373,12 @@ bool lb_hunt_alike(const struct lb_hunt_space *space, const struct lb_hunt_set *
   return true;
 }
 
-bool lb_hunt_is_first(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t index) {
+bool lb_hunt_sets_is_first(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t index) {
   enum lb_hunt_standing standing = sets->set[index].standing;
   for (size_t i = 0; i < index; i++) {
     bool said = sets->set[i].standing == standing ||
                 (standing == LB_HUNT_NOT_REPLAYED && sets->set[i].standing == LB_HUNT_MINIMAL);
-    if (said && lb_hunt_alike(space, &sets->set[i], &sets->set[index])) return false;
+    if (said && lb_hunt_set_alike(space, &sets->set[i], &sets->set[index])) return false;
   }
   return true;
 }
@@ -384,8 +386,8 @@ bool lb_hunt_is_first(const struct lb_hunt_sets *sets, const struct lb_hunt_spac
 /* ---- what is not known yet --------------------------------------------------------------------------------------- */
 
 static bool wants(const struct lb_hunt_journal *b, size_t timeline) {
-  const struct lb_hunt_count *count = lb_hunt_seen(b, timeline);
-  return lb_hunt_decided(count) < LB_HUNT_SURE && count->of[LB_HUNT_UNDECIDED] < LB_HUNT_SURE;
+  const struct lb_hunt_count *count = lb_hunt_journal_seen(b, timeline);
+  return lb_hunt_count_decided(count) < LB_HUNT_SURE && count->of[LB_HUNT_UNDECIDED] < LB_HUNT_SURE;
 }
 
 /* A timeline that broke once, in any class, and has no minimal set of that class in it. */
@@ -406,7 +408,7 @@ static bool is_news(const struct lb_hunt_sets *sets, const struct lb_hunt_space 
   if (at == sets->count) return false;
   for (size_t i = 0; i < sets->count; i++) {
     bool known = sets->set[i].standing == LB_HUNT_MINIMAL || (i < at && sets->set[i].standing == LB_HUNT_OPEN);
-    if (i != at && known && lb_hunt_alike(space, &sets->set[i], &sets->set[at])) return false;
+    if (i != at && known && lb_hunt_set_alike(space, &sets->set[i], &sets->set[at])) return false;
   }
   return true;
 }

@@ -36,7 +36,7 @@ int lb_hunt_outcome_find(const char *name);
 enum { LB_HUNT_CLASS_FIRST = LB_HUNT_LEASE, LB_HUNT_CLASS_LAST = LB_HUNT_NUMBERS };
 
 /* Behind "broke 5 of 5": "within a lease", "after the lease", "only at the resource", "in numbers only". */
-const char *lb_hunt_class_text(enum lb_hunt_outcome class);
+const char *lb_hunt_outcome_class_text(enum lb_hunt_outcome class);
 
 /* Which one a trial is. */
 enum lb_hunt_outcome lb_hunt_outcome_of(const struct lb_outcome *outcome);
@@ -45,11 +45,11 @@ struct lb_hunt_count { /* of the trials of one timeline under one guard */
   uint16_t of[LB_HUNT_OUTCOME_COUNT];
 };
 /* Trials that were decided: all but undecided ones. */
-unsigned lb_hunt_decided(const struct lb_hunt_count *count);
+unsigned lb_hunt_count_decided(const struct lb_hunt_count *count);
 /* Whether one of them lost exclusion: two held, within the earlier lease or after it. */
-bool lb_hunt_broke(const struct lb_hunt_count *count);
+bool lb_hunt_count_broke(const struct lb_hunt_count *count);
 /* How many were violated, in any class. */
-unsigned lb_hunt_violated(const struct lb_hunt_count *count);
+unsigned lb_hunt_count_violated(const struct lb_hunt_count *count);
 
 /* What a hunt has seen so far: for every timeline and guard how often it came out how. Each trial is a line of a file
  * as soon as it has ended. So a hunt that is interrupted or killed keeps what it has, and can go on. */
@@ -83,10 +83,10 @@ int lb_hunt_journal_open(struct lb_hunt_journal *journal, const struct lb_hunt_s
 void lb_hunt_journal_add(struct lb_hunt_journal *journal, size_t timeline, enum lb_guard guard,
                          enum lb_hunt_outcome outcome, const char *why);
 /* What came of a timeline under the guard of the hunt. */
-const struct lb_hunt_count *lb_hunt_seen(const struct lb_hunt_journal *journal, size_t timeline);
+const struct lb_hunt_count *lb_hunt_journal_seen(const struct lb_hunt_journal *journal, size_t timeline);
 /* True if its latest undecided trials had the same reason to the letter: then another one would have it, too. (What is
  * late is late by another number of milliseconds each time.) */
-bool lb_hunt_is_hopeless(const struct lb_hunt_journal *journal, size_t timeline, enum lb_guard guard);
+bool lb_hunt_journal_is_hopeless(const struct lb_hunt_journal *journal, size_t timeline, enum lb_guard guard);
 /* 0, or -errno if something could not be written. */
 int lb_hunt_journal_close(struct lb_hunt_journal *journal);
 
@@ -124,19 +124,19 @@ void lb_hunt_sets_clear(struct lb_hunt_sets *sets);
 bool lb_hunt_sets_contained(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t timeline,
                             enum lb_hunt_outcome class);
 /* True if a proper subset of the timeline broke in this class, once or more. */
-bool lb_hunt_part_broke(const struct lb_hunt_journal *journal, size_t timeline, enum lb_hunt_outcome class);
+bool lb_hunt_journal_part_broke(const struct lb_hunt_journal *journal, size_t timeline, enum lb_hunt_outcome class);
 /* True if two sets show the same mechanism: the same class, and the same things done to the same hosts, whenever, until
  * whenever and in whatever regime. */
-bool lb_hunt_alike(const struct lb_hunt_space *space, const struct lb_hunt_set *a, const struct lb_hunt_set *b);
+bool lb_hunt_set_alike(const struct lb_hunt_space *space, const struct lb_hunt_set *a, const struct lb_hunt_set *b);
 /* True if no set before this one, of the same standing, shows the same mechanism, nor a minimal one where this was only
  * not replayed. */
-bool lb_hunt_is_first(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t index);
-/* The share of the common core (lb_hunt_is_core()) that breaks a lock within a lease: of so many timelines that were
+bool lb_hunt_sets_is_first(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t index);
+/* The share of the common core (lb_hunt_timeline_is_core()) that breaks a lock within a lease: of so many timelines that were
  * decided, so many broke once or more. What is pruned is not counted. */
 struct lb_hunt_share {
   unsigned broke, decided;
 };
-struct lb_hunt_share lb_hunt_core(const struct lb_hunt_journal *journal);
+struct lb_hunt_share lb_hunt_journal_core(const struct lb_hunt_journal *journal);
 /* What has to be run before the sets with `faults` faults are known: timelines that broke once, and their proper
  * subsets, decided less often than LB_HUNT_SURE times. `firsts`: of each mechanism within a lease only one, for which
  * no other is known to be minimal. Indices, malloc'd, each once, into *ret. How many. */

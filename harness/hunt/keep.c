@@ -42,23 +42,23 @@ static const char *answer_name(enum lb_hunt_answer answer) { return answers[answ
 /* The texts stand in quotes, as reasons have commas. */
 static void write_row(const struct lb_hunt *h, size_t i, FILE *out) {
   const struct lb_hunt_timeline *t = &h->space.timeline[i];
-  const struct lb_hunt_count *c = lb_hunt_seen(&h->journal, i);
+  const struct lb_hunt_count *c = lb_hunt_journal_seen(&h->journal, i);
   char id[LB_HUNT_ID_MAX];
-  lb_hunt_id(t, id);
-  bool ran = lb_hunt_decided(c) + c->of[LB_HUNT_UNDECIDED] > 0;
+  lb_hunt_timeline_id(t, id);
+  bool ran = lb_hunt_count_decided(c) + c->of[LB_HUNT_UNDECIDED] > 0;
   bool holds = !ran && lb_hunt_sets_contained(&h->sets, &h->space, i, LB_HUNT_LEASE);
-  const char *why = t->pruned != LB_HUNT_RUN ? lb_hunt_pruned_text(t->pruned)
+  const char *why = t->pruned != LB_HUNT_RUN ? lb_hunt_prune_text(t->pruned)
                     : ran                    ? ""
                     : holds                  ? "a minimal set is in it"
                                              : "not reached";
   struct lb_hunt_timeline other;
   char as[LB_HUNT_ID_MAX] = "";
   const struct lb_hunt_drawn *drawn = find_drawn(&h->audit, i);
-  if (lb_hunt_stand_in(&h->space.system, t, &other)) lb_hunt_id(&other, as);
+  if (lb_hunt_prune_stand_in(&h->space.system, t, &other)) lb_hunt_timeline_id(&other, as);
   fprintf(out, "%s,%s,%zu,%u,%u,%u,%u,%u,%u,%u,%s,%s%s%s,%s,%s,%s\n", id, lb_hunt_regimes[t->regime], t->fault_count,
           c->of[LB_HUNT_SAFE], c->of[LB_HUNT_LEASE], c->of[LB_HUNT_EXPIRED], c->of[LB_HUNT_DAMAGE],
           c->of[LB_HUNT_NUMBERS], c->of[LB_HUNT_BLOCKED], c->of[LB_HUNT_UNDECIDED], standing_name(h, i),
-          *why ? "\"" : "", why, *why ? "\"" : "", lb_hunt_is_core(t) ? "yes" : "no", as,
+          *why ? "\"" : "", why, *why ? "\"" : "", lb_hunt_timeline_is_core(t) ? "yes" : "no", as,
           answer_name(drawn ? lb_hunt_audit_answer(&h->audit, &h->journal, drawn) : LB_HUNT_NOT_DRAWN));
 }
 
@@ -79,15 +79,15 @@ static int write_table(const struct lb_hunt *h, const char *folder) {
 static void describe(const struct lb_hunt *h, const struct lb_hunt_set *set, char *ret, size_t size) {
   char found[LB_HUNT_ID_MAX];
   const char *minimal = set->standing <= LB_HUNT_NOT_REPLAYED ? ", and no part of it alone did" : "";
-  lb_hunt_id(&h->space.timeline[set->timeline], found);
-  if (!lb_hunt_is_simplified(set))
-    snprintf(ret, size, "It broke %s in %u of %u trials%s.", lb_hunt_class_text(set->class), set->broke, set->decided,
-             minimal);
+  lb_hunt_timeline_id(&h->space.timeline[set->timeline], found);
+  if (!lb_hunt_simplify_helped(set))
+    snprintf(ret, size, "It broke %s in %u of %u trials%s.", lb_hunt_outcome_class_text(set->class), set->broke,
+             set->decided, minimal);
   else
     snprintf(ret, size,
              "It broke %s in %d of %d trials in this form, its simplest%s.\nFound as %s, which broke in %u of %u%s.",
-             lb_hunt_class_text(set->class), LB_HUNT_SURE, LB_HUNT_SURE, lb_hunt_without_text(set->simplest.without),
-             found, set->broke, set->decided, minimal);
+             lb_hunt_outcome_class_text(set->class), LB_HUNT_SURE, LB_HUNT_SURE,
+             lb_hunt_simplify_without_text(set->simplest.without), found, set->broke, set->decided, minimal);
   if (set->replayed)
     snprintf(ret + strlen(ret), size - strlen(ret), "\nIt came out so in %u of %u replays under another seed.",
              set->agreed, set->replayed);
@@ -102,15 +102,16 @@ static int write_set(const struct lb_hunt *h, size_t i, const char *folder) {
                                       .note = note};
   describe(h, set, note, sizeof note);
   snprintf(path, sizeof path, "%s/hunt/%02zu.ini", folder, i + 1);
-  return lb_hunt_write_file(&h->space, set->simplest.timeline, h->journal.guard, &settings,
-                            set->broke == set->decided && set->agreed == set->replayed ? "violated" : "race", path);
+  return lb_hunt_batch_write_file(&h->space, set->simplest.timeline, h->journal.guard, &settings,
+                                  set->broke == set->decided && set->agreed == set->replayed ? "violated" : "race",
+                                  path);
 }
 
 int lb_hunt_keep(const struct lb_hunt *hunt, const char *folder, struct lb_error *err) {
   char sets[PATH];
   snprintf(sets, sizeof sets, "%s/hunt", folder);
-  lb_remove_tree(sets); /* of an earlier part of this hunt */
-  int r = lb_make_dirs(sets);
+  lb_files_remove_tree(sets); /* of an earlier part of this hunt */
+  int r = lb_files_make_dirs(sets);
   for (size_t i = 0; i < hunt->sets.count && r == 0; i++) r = write_set(hunt, i, folder);
   if (r == 0) r = write_table(hunt, folder);
   return r < 0 ? lb_error(err, r, "cannot write %s: %s", folder, strerror(-r)) : 0;
@@ -142,7 +143,7 @@ static json_t *settings_json(const struct lb_hunt_order *order) {
 static json_t *without_json(const struct lb_hunt_order *order) {
   char without[LB_HUNT_WITHOUT_MAX];
   json_t *all = json_array();
-  lb_hunt_left_out(&order->switches, without);
+  lb_hunt_switches_format(&order->switches, without);
   for (char *rest = NULL, *word = strtok_r(without, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
     json_array_append_new(all, json_string(word));
   return all;
@@ -154,12 +155,12 @@ static json_t *set_json(const struct lb_hunt *h, size_t i) {
   char file[40], id[LB_HUNT_ID_MAX], form[LB_HUNT_ID_MAX];
   snprintf(file, sizeof file, "hunt/%02zu.ini", i + 1);
   struct lb_hunt_hosts hosts = lb_hunt_hosts_of(&h->space.system, &h->space.timeline[set->simplest.timeline]);
-  lb_hunt_id(&h->space.timeline[set->timeline], id);
-  lb_hunt_id(&h->space.timeline[set->simplest.timeline], form);
+  lb_hunt_timeline_id(&h->space.timeline[set->timeline], id);
+  lb_hunt_timeline_id(&h->space.timeline[set->simplest.timeline], form);
   return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:b, s:b, s:b, s:i, s:i, s:i, s:i}", "file", file, "timeline",
                    id, "class", lb_hunt_outcome_name(set->class), "standing", name_of_standing(set->standing), "form",
                    form, "hosts", (int)(hosts.servers + hosts.clients), "servers", (int)hosts.servers, "unreal",
-                   lb_hunt_has_unreal(&h->space.timeline[set->timeline]), "client_3",
+                   lb_hunt_timeline_has_unreal(&h->space.timeline[set->timeline]), "client_3",
                    !(set->simplest.without & LB_HUNT_WITHOUT_CLIENT_3), "renewal",
                    !(set->simplest.without & LB_HUNT_WITHOUT_RENEWAL), "broke", (int)set->broke, "decided",
                    (int)set->decided, "replayed", (int)set->replayed, "agreed", (int)set->agreed);
@@ -172,7 +173,7 @@ static json_t *sets_json(const struct lb_hunt *h) {
 }
 
 static json_t *replays_json(const struct lb_hunt *h) {
-  struct lb_hunt_replays all = lb_hunt_replays_of(&h->journal);
+  struct lb_hunt_replays all = lb_hunt_replay_count(&h->journal);
   return json_pack("{s:i, s:i, s:i, s:i, s:i}", "sets", (int)all.sets, "decided", (int)all.decided, "agreed",
                    (int)all.agreed, "sets_refuted", (int)all.refuted, "sets_gone", (int)all.gone);
 }
@@ -187,7 +188,7 @@ static json_t *sitting_json(const struct lb_hunt_sitting *s, const struct lb_hun
                    "machine", lb_about_machine(&s->before, after.load, s->namespaces), "servers", s->servers);
 }
 
-int lb_hunt_sitting_keep(const struct lb_hunt_sitting *s, const struct lb_hunt *h, const struct lb_hunt_order *order,
+int lb_hunt_keep_sitting(const struct lb_hunt_sitting *s, const struct lb_hunt *h, const struct lb_hunt_order *order,
                          struct lb_error *err) {
   char path[PATH];
   snprintf(path, sizeof path, "%s/hunt.json", order->folder);

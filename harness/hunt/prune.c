@@ -12,12 +12,12 @@
 /* ---- sound, of a single fault ------------------------------------------------------------------------ */
 
 static bool is_wall(struct lb_hunt_fault f) { return f.kind == LB_HUNT_AHEAD || f.kind == LB_HUNT_BACK; }
-static bool is_clock(struct lb_hunt_fault f) { return is_wall(f) || lb_hunt_drifts(f); }
+static bool is_clock(struct lb_hunt_fault f) { return is_wall(f) || lb_hunt_fault_drifts(f); }
 
 /* Client 1 that is killed or cut off behind the last reply holds, as at H. One that is stopped there does not: it has
  * yet to look whether its grant came in time. */
 static bool is_as_at_h(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
-  bool told = lb_hunt_of_client(f) && f.kind == LB_HUNT_PAUSE;
+  bool told = lb_hunt_fault_is_of_client(f) && f.kind == LB_HUNT_PAUSE;
   return f.slot == LB_HUNT_ASKING && s->decided_inside && !told;
 }
 
@@ -29,7 +29,7 @@ static bool is_one_link(const struct lb_hunt_system *s, struct lb_hunt_fault f) 
 
 static enum lb_hunt_pruned of_fault(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
   bool links = f.kind == LB_HUNT_ISOLATE || f.kind == LB_HUNT_PART;
-  if (lb_hunt_of_client(f) && is_wall(f) && !s->client_wall) return LB_HUNT_CLIENT_WALL;
+  if (lb_hunt_fault_is_of_client(f) && is_wall(f) && !s->client_wall) return LB_HUNT_CLIENT_WALL;
   if (links && s->servers == LB_HUNT_INDEPENDENT) return LB_HUNT_NO_LINKS;
   if (links && is_one_link(s, f)) return LB_HUNT_SYMMETRIC;
   if (f.slot == LB_HUNT_WOKEN && !s->queues) return LB_HUNT_NO_QUEUE;
@@ -59,7 +59,7 @@ static unsigned targeted(struct lb_hunt_fault f) {
 /* With those at the other ends of its links. A lock that is lost before its holder dies was held by two, and one that
  * is lost afterwards was not: so the death of a client touches all. */
 static unsigned touched(struct lb_hunt_fault f) {
-  if (f.kind == LB_HUNT_KILL && lb_hunt_of_client(f)) return ~0U;
+  if (f.kind == LB_HUNT_KILL && lb_hunt_fault_is_of_client(f)) return ~0U;
   bool links = f.kind == LB_HUNT_ISOLATE || f.kind == LB_HUNT_PART || f.kind == LB_HUNT_CUT ||
                f.kind == LB_HUNT_CUT_ONE || f.kind == LB_HUNT_CUT_OFF;
   return targeted(f) | (links ? (unsigned)SERVERS : 0);
@@ -68,7 +68,7 @@ static unsigned touched(struct lb_hunt_fault f) {
 /* Whether what an earlier fault did still holds when a later one is done. */
 static bool lasts(struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
   if (earlier.slot == later.slot || earlier.undo == LB_HUNT_GONE) return true;
-  if (earlier.kind == LB_HUNT_KILL && lb_hunt_of_client(earlier)) return true;
+  if (earlier.kind == LB_HUNT_KILL && lb_hunt_fault_is_of_client(earlier)) return true;
   return earlier.undo == LB_HUNT_AFTER && later.slot < LB_HUNT_CHECKED;
 }
 
@@ -76,10 +76,11 @@ static bool lasts(struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
  * its clock (that of a client is set before). A second stop of a host has to end at the same time as the first. */
 static bool is_dead(struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
   if (!(targeted(earlier) & targeted(later)) || !lasts(earlier, later)) return false;
-  bool asks = is_clock(later) && !lb_hunt_of_client(later);
+  bool asks = is_clock(later) && !lb_hunt_fault_is_of_client(later);
   bool within = earlier.target == later.target || later.target == LB_HUNT_ONE;
   bool stops = later.kind == LB_HUNT_PAUSE && within;
-  if (earlier.kind == LB_HUNT_KILL) return stops || asks || later.kind == LB_HUNT_KILL || lb_hunt_of_client(later);
+  if (earlier.kind == LB_HUNT_KILL)
+    return stops || asks || later.kind == LB_HUNT_KILL || lb_hunt_fault_is_of_client(later);
   return earlier.kind == LB_HUNT_PAUSE && (asks || (stops && earlier.undo == later.undo));
 }
 
@@ -117,7 +118,7 @@ static bool goes_on(const struct lb_hunt_timeline *t) {
 
 /* Of all orders that differ by neighbours without a common host, the one that is first by the alphabet is run: in it no
  * fault stands behind a larger one that it could be moved in front of. */
-bool lb_hunt_is_moved(const struct lb_hunt_timeline *t, size_t *ret_from, size_t *ret_to) {
+bool lb_hunt_prune_is_moved(const struct lb_hunt_timeline *t, size_t *ret_from, size_t *ret_to) {
   for (size_t j = 1; j < t->fault_count; j++)
     for (size_t i = j;
          i > 0 && t->fault[i - 1].slot == t->fault[j].slot && !(touched(t->fault[i - 1]) & touched(t->fault[j])); i--)
@@ -132,7 +133,7 @@ static enum lb_hunt_pruned of_pairs(const struct lb_hunt_timeline *t) {
       if (never_comes(t->fault[i], t->fault[j])) return LB_HUNT_CLIENT_1_DEAD;
       if (is_dead(t->fault[i], t->fault[j])) return LB_HUNT_DEAD_HOST;
     }
-  return lb_hunt_is_moved(t, &from, &to) ? LB_HUNT_ORDER : LB_HUNT_RUN;
+  return lb_hunt_prune_is_moved(t, &from, &to) ? LB_HUNT_ORDER : LB_HUNT_RUN;
 }
 
 /* ---- bounds ------------------------------------------------------------------------------------------ */
@@ -140,7 +141,7 @@ static enum lb_hunt_pruned of_pairs(const struct lb_hunt_timeline *t) {
 /* Slow servers keep leases longer, and a fast client gives them up sooner; where clients stamp leases by their wall
  * clock, a holder that is ahead takes a longer one, and a client that is behind waits longer. */
 static bool is_harmless(struct lb_hunt_fault f) {
-  if (!lb_hunt_of_client(f)) return f.kind == LB_HUNT_BACK || f.kind == LB_HUNT_SLOW;
+  if (!lb_hunt_fault_is_of_client(f)) return f.kind == LB_HUNT_BACK || f.kind == LB_HUNT_SLOW;
   if (f.target == LB_HUNT_C2) return f.kind == LB_HUNT_BACK;
   return f.kind == LB_HUNT_AHEAD || f.kind == LB_HUNT_FAST;
 }
@@ -181,7 +182,7 @@ enum lb_hunt_pruned lb_hunt_prune(const struct lb_hunt_system *s, const struct l
   for (size_t i = 0; i < t->fault_count && why == LB_HUNT_RUN; i++) {
     why = of_fault(s, t->fault[i]);
     if (why == LB_HUNT_SAME_AS_H && (is_over_before_h(t, i) || !goes_on(t))) why = LB_HUNT_RUN;
-    drifts |= lb_hunt_drifts(t->fault[i]);
+    drifts |= lb_hunt_fault_drifts(t->fault[i]);
   }
   if (why == LB_HUNT_RUN && !drifts) why = LB_HUNT_NO_DRIFT;
   if (why == LB_HUNT_RUN) why = of_pairs(t);
@@ -213,8 +214,8 @@ static const struct {
                                "bound: nothing that begins after B and lasts until the end, beside other faults"},
     [LB_HUNT_TWICE] = {false, "bound: nothing is done to one host twice"},
 };
-bool lb_hunt_pruned_is_sound(enum lb_hunt_pruned why) { return reasons[why].sound; }
-const char *lb_hunt_pruned_text(enum lb_hunt_pruned why) { return reasons[why].text; }
+bool lb_hunt_prune_is_sound(enum lb_hunt_pruned why) { return reasons[why].sound; }
+const char *lb_hunt_prune_text(enum lb_hunt_pruned why) { return reasons[why].text; }
 
 /* Finds the timeline that stands for a soundly pruned one. Each reason claims that both come out alike, so the claim
  * can be tested. */
@@ -278,7 +279,7 @@ static void move_to_h(const struct lb_hunt_system *s, struct lb_hunt_timeline *t
 
 static void put_in_order(struct lb_hunt_timeline *t) {
   size_t from, to;
-  if (!lb_hunt_is_moved(t, &from, &to)) return;
+  if (!lb_hunt_prune_is_moved(t, &from, &to)) return;
   struct lb_hunt_fault f = t->fault[from];
   drop(t, from);
   put(t, to, f);
@@ -312,11 +313,11 @@ static bool has_twice(const struct lb_hunt_timeline *t) {
 }
 
 /* Each claim takes a fault away, or brings it nearer to where it belongs: they end. */
-bool lb_hunt_stand_in(const struct lb_hunt_system *s, const struct lb_hunt_timeline *timeline,
-                      struct lb_hunt_timeline *ret) {
-  if (!lb_hunt_pruned_is_sound(timeline->pruned)) return false;
+bool lb_hunt_prune_stand_in(const struct lb_hunt_system *s, const struct lb_hunt_timeline *timeline,
+                            struct lb_hunt_timeline *ret) {
+  if (!lb_hunt_prune_is_sound(timeline->pruned)) return false;
   *ret = *timeline;
-  while (lb_hunt_pruned_is_sound(ret->pruned))
+  while (lb_hunt_prune_is_sound(ret->pruned))
     if (!follow(s, ret) || has_twice(ret)) return false;
   return true;
 }

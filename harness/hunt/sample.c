@@ -28,7 +28,7 @@ static int open_journal(struct lb_hunting *g) {
 
 static unsigned decided(const struct lb_hunting *g, size_t timeline) {
   struct lb_hunt_count count = lb_hunt_audit_seen(&g->h->audit, &g->h->journal, timeline);
-  return lb_hunt_decided(&count);
+  return lb_hunt_count_decided(&count);
 }
 
 /* One that was undecided so often is left. */
@@ -58,13 +58,13 @@ static bool differs(const struct lb_hunting *g, const struct lb_hunt_drawn *draw
   return known && lb_hunt_audit_answer(&g->h->audit, &g->h->journal, drawn) != LB_HUNT_SAME;
 }
 
-int lb_hunting_audit_draw(struct lb_hunting *g, size_t faults) {
+int lb_hunt_sample_audit(struct lb_hunting *g, size_t faults) {
   struct lb_hunt_audit *a = &g->h->audit;
   struct lb_hunt_drawn *drawn;
   size_t count;
   int r = open_journal(g);
   if (r < 0) return r;
-  lb_hunt_draw(&g->h->space, g->order->seed, faults, LB_HUNT_AUDITED, &drawn, &count);
+  lb_hunt_audit_draw(&g->h->space, g->order->seed, faults, LB_HUNT_AUDITED, &drawn, &count);
   for (size_t i = 0; i < count; i++) LB_APPEND(a->drawn, a->count) = drawn[i];
   free(drawn);
   return 0;
@@ -77,7 +77,7 @@ static bool is_run_by_the_hunt(const struct lb_hunting *g, size_t timeline) {
          !lb_hunt_sets_contained(&g->h->sets, space, timeline, LB_HUNT_LEASE);
 }
 
-size_t lb_hunting_audit_open(const struct lb_hunting *g, size_t ret[]) {
+size_t lb_hunt_sample_open(const struct lb_hunting *g, size_t ret[]) {
   const struct lb_hunt_audit *a = &g->h->audit;
   size_t some = 0;
   for (size_t i = 0, count = collect(g, a->drawn, a->count, 1, ret); i < count; i++)
@@ -85,7 +85,7 @@ size_t lb_hunting_audit_open(const struct lb_hunting *g, size_t ret[]) {
   return some;
 }
 
-size_t lb_hunting_audit_closer(const struct lb_hunting *g, size_t ret[]) {
+size_t lb_hunt_sample_closer(const struct lb_hunting *g, size_t ret[]) {
   const struct lb_hunt_audit *a = &g->h->audit;
   size_t some = 0;
   for (size_t i = 0; i < a->count; i++)
@@ -98,8 +98,8 @@ size_t lb_hunting_audit_closer(const struct lb_hunting *g, size_t ret[]) {
 /* Timelines that were not run because of a set in them: does a sample of them break as well? One that does not break is
  * no mistake of the set: a fault hides another one. Drawn from all of them, run or not, so the same sets have the same
  * sample however often a hunt goes on. */
-size_t lb_hunting_draw_held(const struct lb_hunting *g, const size_t order[], size_t count,
-                            size_t ret[LB_HUNTING_SAMPLE_MAX]) {
+size_t lb_hunt_sample_held(const struct lb_hunting *g, const size_t order[], size_t count,
+                           size_t ret[LB_HUNTING_SAMPLE_MAX]) {
   size_t some = 0, held = 0, seen = 0;
   for (size_t i = 0; i < count; i++) held += lb_hunting_is_held(g, order[i]);
   size_t wanted = (size_t)(AUDITED * (double)held + 0.999), every = wanted ? held / wanted : 1;
@@ -111,15 +111,15 @@ size_t lb_hunting_draw_held(const struct lb_hunting *g, const size_t order[], si
 
 /* What keeps exclusion without a guard has to do no damage under one: numbers could go backwards, or a guard let a late
  * write through. A share of these timelines is run to see that. */
-size_t lb_hunting_draw_safe(const struct lb_hunting *g, const size_t order[], size_t count,
-                            size_t ret[LB_HUNTING_SAMPLE_MAX]) {
+size_t lb_hunt_sample_safe(const struct lb_hunting *g, const size_t order[], size_t count,
+                           size_t ret[LB_HUNTING_SAMPLE_MAX]) {
   size_t some = 0, place = 0, last = SIZE_MAX;
   for (size_t i = 0; i < count && some < LB_HUNTING_SAMPLE_MAX && g->order->guard == LB_GUARD_NONE;
        i++) { /* the order is shuffled already; controls stand in it several times */
     if (order[i] == last) continue;
     last = order[i];
     if (place++ % EVERY == 0 && lb_hunting_knows(g, order[i]) &&
-        lb_hunt_violated(lb_hunt_seen(&g->h->journal, order[i])) == 0)
+        lb_hunt_count_violated(lb_hunt_journal_seen(&g->h->journal, order[i])) == 0)
       ret[some++] = order[i];
   }
   return some;

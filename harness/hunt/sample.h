@@ -12,16 +12,16 @@ enum { LB_HUNTING_SAMPLE_MAX = 60 };
 
 /* Samples of the order, for the two audits below: which timelines they are depends on the seed and on what they are
  * asked about, not on which of them have been run. How many. */
-size_t lb_hunting_draw_held(const struct lb_hunting *g, const size_t order[], size_t count,
-                            size_t ret[LB_HUNTING_SAMPLE_MAX]);
-size_t lb_hunting_draw_safe(const struct lb_hunting *g, const size_t order[], size_t count,
-                            size_t ret[LB_HUNTING_SAMPLE_MAX]);
+size_t lb_hunt_sample_held(const struct lb_hunting *g, const size_t order[], size_t count,
+                           size_t ret[LB_HUNTING_SAMPLE_MAX]);
+size_t lb_hunt_sample_safe(const struct lb_hunting *g, const size_t order[], size_t count,
+                           size_t ret[LB_HUNTING_SAMPLE_MAX]);
 /* Draws a sample of the timelines with so many faults that are soundly pruned (audit.h). 0, or -errno with one line
  * in err. */
-int lb_hunting_audit_draw(struct lb_hunting *g, size_t faults);
+int lb_hunt_sample_audit(struct lb_hunting *g, size_t faults);
 /* For all samples that were drawn: what the hunt itself does not run, to be run once; and pairs that differ, to be run
  * again. How many; ret has room for the space. */
-size_t lb_hunting_audit_open(const struct lb_hunting *g, size_t ret[]);
-size_t lb_hunting_audit_closer(const struct lb_hunting *g, size_t ret[]);
+size_t lb_hunt_sample_open(const struct lb_hunting *g, size_t ret[]);
+size_t lb_hunt_sample_closer(const struct lb_hunting *g, size_t ret[]);
 
 #endif

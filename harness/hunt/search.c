@@ -37,7 +37,7 @@ struct round {
 /* ---- what is wanted ---------------------------------------------------------------------------------------------- */
 
 static bool was_asked(const struct lb_hunting *g, size_t timeline) {
-  return lb_hunting_knows(g, timeline) || lb_hunt_seen(&g->h->journal, timeline)->of[LB_HUNT_UNDECIDED] > 0;
+  return lb_hunting_knows(g, timeline) || lb_hunt_journal_seen(&g->h->journal, timeline)->of[LB_HUNT_UNDECIDED] > 0;
 }
 
 static void add(struct round *r, enum part part, size_t timeline) { r->timeline[part][r->count[part]++] = timeline; }
@@ -59,7 +59,8 @@ static bool look(struct round *r, size_t faults, bool open) {
         lb_hunting_is_held(g, t))
       continue;
     left = true;
-    if (r->count[LOOKING] == MOST || (open && faults > 1 && lb_hunt_part_broke(&g->h->journal, t, LB_HUNT_LEASE)))
+    if (r->count[LOOKING] == MOST ||
+        (open && faults > 1 && lb_hunt_journal_part_broke(&g->h->journal, t, LB_HUNT_LEASE)))
       continue;
     r->taken[t] = true;
     add(r, faults == 0 ? CONTROLS : LOOKING, t);
@@ -96,16 +97,16 @@ static bool was_guarded(const struct lb_hunting *g, size_t timeline) {
   bool was = false;
   for (unsigned guard = 0; guard < LB_GUARD_COUNT; guard++)
     was |= LB_HUNTING_OTHER_GUARDS >> guard & 1 &&
-           (lb_hunt_decided(&count[guard]) > 0 || count[guard].of[LB_HUNT_UNDECIDED] > 0);
+           (lb_hunt_count_decided(&count[guard]) > 0 || count[guard].of[LB_HUNT_UNDECIDED] > 0);
   return was;
 }
 
 /* What is a sample of all is drawn when all is known. */
 static void audit(struct round *r) {
-  size_t sample[LB_HUNTING_SAMPLE_MAX], count = lb_hunting_draw_held(r->g, r->order, r->order_count, sample);
+  size_t sample[LB_HUNTING_SAMPLE_MAX], count = lb_hunt_sample_held(r->g, r->order, r->order_count, sample);
   for (size_t i = 0; i < count; i++)
     if (!was_asked(r->g, sample[i])) add(r, HELD, sample[i]);
-  count = lb_hunting_draw_safe(r->g, r->order, r->order_count, sample);
+  count = lb_hunt_sample_safe(r->g, r->order, r->order_count, sample);
   for (size_t i = 0; i < count; i++)
     if (!was_guarded(r->g, sample[i])) add(r, SAFE, sample[i]);
 }
@@ -124,7 +125,7 @@ static void ask_guards(struct round *r) {
 static void count_breaking(struct lb_hunting *g) {
   g->live.breaking = 0;
   for (size_t i = 0; i < g->h->space.count; i++)
-    g->live.breaking += lb_hunt_violated(lb_hunt_seen(&g->h->journal, i)) > 0;
+    g->live.breaking += lb_hunt_count_violated(lb_hunt_journal_seen(&g->h->journal, i)) > 0;
 }
 
 static int play_all_of(struct round *r) {
@@ -188,8 +189,8 @@ static size_t collect_wanted(struct round *r) {
   search(r);
   if (r->g->order->shard.of > 0) return count_all(r);
   if (count_all(r) == 0) audit(r);
-  r->count[AUDIT] = lb_hunting_audit_open(r->g, r->timeline[AUDIT]);
-  r->count[CLOSER] = lb_hunting_audit_closer(r->g, r->timeline[CLOSER]);
+  r->count[AUDIT] = lb_hunt_sample_open(r->g, r->timeline[AUDIT]);
+  r->count[CLOSER] = lb_hunt_sample_closer(r->g, r->timeline[CLOSER]);
   ask_guards(r);
   return count_all(r);
 }
@@ -240,12 +241,12 @@ static void count_wanted(struct lb_hunting *g, const size_t order[], size_t coun
     g->h->wanted[faults]++;
     g->h->held[faults] += lb_hunting_is_held(g, order[i]) && !lb_hunting_knows(g, order[i]);
   }
-  size_t sample[LB_HUNTING_SAMPLE_MAX], sampled = lb_hunting_draw_held(g, order, count, sample);
+  size_t sample[LB_HUNTING_SAMPLE_MAX], sampled = lb_hunt_sample_held(g, order, count, sample);
   for (size_t i = 0; i < sampled; i++)
     g->h->held[g->h->space.timeline[sample[i]].fault_count] += lb_hunting_knows(g, sample[i]);
 }
 
-int lb_hunting_search(struct lb_hunting *g, const size_t order[], size_t count) {
+int lb_hunt_search(struct lb_hunting *g, const size_t order[], size_t count) {
   struct round round = {.g = g, .order = order, .order_count = count};
   int r = 0;
   bool drawn = g->h->audit.count > 0 || g->order->shard.of > 0; /* the search goes on, or a shard looks only */
@@ -253,7 +254,7 @@ int lb_hunting_search(struct lb_hunting *g, const size_t order[], size_t count) 
   for (int part = 0; part < PART_COUNT; part++)
     round.timeline[part] = lb_need(calloc(g->h->space.count + 1, sizeof *round.timeline[part]));
   for (int faults = 0; faults <= g->order->faults_max && r == 0 && !drawn; faults++)
-    r = lb_hunting_audit_draw(g, (size_t)faults);
+    r = lb_hunt_sample_audit(g, (size_t)faults);
   if (r == 0) r = play_all(&round);
   for (int part = 0; part < PART_COUNT; part++) free(round.timeline[part]);
   free(round.taken);
@@ -339,7 +340,7 @@ static void add_stratum(struct order *o, size_t faults) {
   for (size_t i = 0; i < count; i++) o->index[o->count++] = o->entries[i].index;
 }
 
-void lb_hunt_order(const struct lb_hunt_space *space, uint64_t seed, size_t **ret, size_t *ret_count) {
+void lb_hunt_search_order(const struct lb_hunt_space *space, uint64_t seed, size_t **ret, size_t *ret_count) {
   struct order o = {.space = space, .seed = seed};
   size_t room = space->count + LB_HUNT_CONTROLS;
   o.entries = lb_need(calloc(room, sizeof *o.entries));

@@ -12,7 +12,7 @@
 /* Indices into space->timeline, malloc'd, into *ret: those without faults LB_HUNT_CONTROLS times in turns of their
  * regimes, all with one fault (shuffled by the seed), then those with two round-robin over pairs of kinds and shuffled
  * inside, then those with three likewise. Only what is run (LB_HUNT_RUN). The same space and seed give the same order. */
-void lb_hunt_order(const struct lb_hunt_space *space, uint64_t seed, size_t **ret, size_t *ret_count);
+void lb_hunt_search_order(const struct lb_hunt_space *space, uint64_t seed, size_t **ret, size_t *ret_count);
 
 enum { LB_HUNTING_GUARD_TRIALS = 3, LB_HUNTING_OTHER_GUARDS = ((1 << LB_GUARD_COUNT) - 1) & ~(1 << LB_GUARD_NONE) };
 
@@ -20,6 +20,6 @@ enum { LB_HUNTING_GUARD_TRIALS = 3, LB_HUNTING_OTHER_GUARDS = ((1 << LB_GUARD_CO
  * soundly pruned, until nothing of this is open: whatever is known to be wanted is played at once. With a budget,
  * looking ends at a part of it, so that the rest is for what was found; h->end says whether something was left. 0;
  * -EINTR; -errno with one line in err. */
-int lb_hunting_search(struct lb_hunting *g, const size_t order[], size_t count);
+int lb_hunt_search(struct lb_hunting *g, const size_t order[], size_t count);
 
 #endif

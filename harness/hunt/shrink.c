@@ -179,7 +179,7 @@ static int play_all_of(struct shrinker *k, const bool keep[], int trials) {
   struct lb_plan plan;
   snprintf(folder, sizeof folder, "%s/scratch/hunt", k->o->dir->partial);
   snprintf(path, sizeof path, "%s/s%06zu.ini", folder, k->s->asked);
-  int r = lb_make_dirs(folder);
+  int r = lb_files_make_dirs(folder);
   if (r == 0) r = write_file(k, keep, path);
   if (r < 0) return lb_error(k->err, r, "cannot write %s: %s", path, strerror(-r));
   const char *paths[] = {path};
@@ -218,7 +218,7 @@ static int with_gap(void *of, long long value) {
 
 static int cut_faults(struct shrinker *k) {
   k->what = "faults";
-  return count_of(k->s->keep, k->d->fault_count) > 1 ? lb_ddmin(k->s->keep, k->d->fault_count, without, k) : 0;
+  return count_of(k->s->keep, k->d->fault_count) > 1 ? lb_shrink_ddmin(k->s->keep, k->d->fault_count, without, k) : 0;
 }
 
 /* From the front. */
@@ -229,7 +229,7 @@ static int cut_times(struct shrinker *k) {
   lb_directed_waits(k->d, k->s->keep, before);
   for (size_t i = 0; i < k->d->item_count && r == 0; i++) {
     k->item = i;
-    if (before[i]) r = lb_halve(&k->d->item[i].gap_ms, LEAST_MS, with_gap, k);
+    if (before[i]) r = lb_shrink_halve(&k->d->item[i].gap_ms, LEAST_MS, with_gap, k);
   }
   return r;
 }
@@ -312,7 +312,7 @@ static void leave_out(const bool keep[], size_t count, size_t from, size_t to, b
 }
 
 /* Leaves out each part of this size that can go, from the front: what came first is least likely to matter. */
-static int pass(bool keep[], size_t count, size_t size, lb_ddmin_test test, void *of, bool without[]) {
+static int pass(bool keep[], size_t count, size_t size, lb_shrink_ddmin_test test, void *of, bool without[]) {
   int left_out = 0;
   for (size_t from = 0, kept = count_of(keep, count); from < kept;) {
     size_t to = from + size < kept ? from + size : kept;
@@ -326,7 +326,7 @@ static int pass(bool keep[], size_t count, size_t size, lb_ddmin_test test, void
   return left_out;
 }
 
-int lb_ddmin(bool keep[], size_t count, lb_ddmin_test test, void *of) {
+int lb_shrink_ddmin(bool keep[], size_t count, lb_shrink_ddmin_test test, void *of) {
   bool *without = lb_need(calloc(count + 1, sizeof *without));
   int r = 0;
   for (size_t size = (count_of(keep, count) + 1) / 2; size > 0 && r >= 0;) {
@@ -338,7 +338,7 @@ int lb_ddmin(bool keep[], size_t count, lb_ddmin_test test, void *of) {
   return r < 0 ? r : 0;
 }
 
-int lb_halve(long long *value, long long least, int (*test)(void *of, long long value), void *of) {
+int lb_shrink_halve(long long *value, long long least, int (*test)(void *of, long long value), void *of) {
   if (*value <= 0) return 0;
   int r = test(of, 0);
   if (r > 0) *value = 0;

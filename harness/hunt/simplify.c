@@ -16,7 +16,7 @@
 
 enum { ROUNDS_MAX = 200 }; /* far more than there are steps */
 
-const char *lb_hunt_without_text(unsigned without) {
+const char *lb_hunt_simplify_without_text(unsigned without) {
   static const char *const texts[LB_HUNT_WITHOUT_COUNT] = {
       [LB_HUNT_WITHOUT_CLIENT_3] = ", without client 3",
       [LB_HUNT_WITHOUT_RENEWAL] = ", without renewal",
@@ -25,7 +25,7 @@ const char *lb_hunt_without_text(unsigned without) {
   return texts[without] ? texts[without] : "";
 }
 
-bool lb_hunt_is_simplified(const struct lb_hunt_set *set) {
+bool lb_hunt_simplify_helped(const struct lb_hunt_set *set) {
   return set->simplest.timeline != set->timeline || set->simplest.without;
 }
 
@@ -51,12 +51,12 @@ static bool is_run(const struct lb_hunt_space *space, const struct lb_hunt_timel
 
 /* As it stands, or with two neighbours in the order in which they are run. -1 = the space would not run it. */
 static ptrdiff_t find_run(const struct lb_hunt_space *space, struct lb_hunt_timeline t) {
-  if (is_run(space, &t)) return lb_hunt_find(space, &t);
+  if (is_run(space, &t)) return lb_hunt_space_find(space, &t);
   if (lb_hunt_prune(&space->system, &t) != LB_HUNT_ORDER) return -1;
   for (size_t i = 0; i + 1 < t.fault_count; i++) {
     if (t.fault[i].slot != t.fault[i + 1].slot) continue;
     swap(&t, i);
-    if (is_run(space, &t)) return lb_hunt_find(space, &t);
+    if (is_run(space, &t)) return lb_hunt_space_find(space, &t);
     swap(&t, i);
   }
   return -1;
@@ -85,8 +85,8 @@ static void hit_fewer(struct forms *forms, struct lb_hunt_timeline t, unsigned w
   }
 }
 
-size_t lb_hunt_simpler(const struct lb_hunt_space *space, const struct lb_hunt_form *form, enum lb_hunt_outcome class,
-                       struct lb_hunt_form ret[LB_HUNT_SIMPLER_MAX]) {
+size_t lb_hunt_simplify_forms(const struct lb_hunt_space *space, const struct lb_hunt_form *form,
+                              enum lb_hunt_outcome class, struct lb_hunt_form ret[LB_HUNT_SIMPLER_MAX]) {
   const struct lb_hunt_timeline *t = &space->timeline[form->timeline];
   struct forms forms = {space, ret, 0};
   bool client_3 = !space->switches.no_client_3 && !(form->without & LB_HUNT_WITHOUT_CLIENT_3);
@@ -104,7 +104,7 @@ enum answer { NO, YES, UNKNOWN };
 
 static enum answer breaks(const struct lb_hunt_count *count, enum lb_hunt_outcome class) {
   if (!count) return UNKNOWN;
-  unsigned decided = lb_hunt_decided(count);
+  unsigned decided = lb_hunt_count_decided(count);
   if (count->of[class] < decided) return NO;
   if (decided >= LB_HUNT_SURE) return YES;
   return count->of[LB_HUNT_UNDECIDED] < LB_HUNT_SURE ? UNKNOWN : NO;
@@ -134,7 +134,7 @@ static enum answer answer_of(const struct job *job, const struct lb_hunt_set *se
 static void go_on(struct job *job, struct lb_hunt_set *set) {
   struct lb_hunt_form form[LB_HUNT_SIMPLER_MAX];
   for (bool moved = true; moved;) {
-    size_t count = lb_hunt_simpler(job->space, &set->simplest, set->class, form);
+    size_t count = lb_hunt_simplify_forms(job->space, &set->simplest, set->class, form);
     moved = false;
     for (size_t i = 0; i < count && !moved; i++) {
       enum answer answer = answer_of(job, set, &form[i]);
@@ -155,7 +155,7 @@ static int play_asked(struct job *job, unsigned without, bool first) {
   size_t count = 0;
   for (size_t i = 0; i < job->ask_count; i++) {
     const struct lb_hunt_count *seen = job->player->seen(job->player->of, &job->ask[i]);
-    if (job->ask[i].without == without && first == (!seen || lb_hunt_decided(seen) == 0))
+    if (job->ask[i].without == without && first == (!seen || lb_hunt_count_decided(seen) == 0))
       job->timeline[count++] = job->ask[i].timeline;
   }
   return count > 0 ? job->player->play(job->player->of, without, job->timeline, count,
@@ -167,7 +167,7 @@ static int play_round(struct job *job) {
   int r = 0;
   job->ask_count = 0;
   for (size_t i = 0; i < job->sets->count; i++)
-    if (job->sets->set[i].standing == LB_HUNT_MINIMAL && lb_hunt_is_first(job->sets, job->space, i))
+    if (job->sets->set[i].standing == LB_HUNT_MINIMAL && lb_hunt_sets_is_first(job->sets, job->space, i))
       go_on(job, &job->sets->set[i]);
   for (unsigned without = 0; without < LB_HUNT_WITHOUT_COUNT && r == 0; without++) {
     r = play_asked(job, without, false); /* before the others, of which some will belong to these then */
@@ -214,7 +214,7 @@ static const struct lb_hunt_count *seen(const struct replaying *replaying, const
 /* Trials that are wanting; 0 of one that has them, or has failed already. */
 static int wants(const struct replaying *replaying, const struct lb_hunt_set *set) {
   const struct lb_hunt_count *count = seen(replaying, set);
-  unsigned decided = lb_hunt_decided(count);
+  unsigned decided = lb_hunt_count_decided(count);
   bool asks =
       set->standing == LB_HUNT_MINIMAL && decided < LB_HUNT_REPLAYS && count->of[LB_HUNT_UNDECIDED] < UNDECIDED_MAX;
   return asks && count->of[set->class] == decided ? LB_HUNT_REPLAYS - (int)decided : 0;
@@ -227,7 +227,7 @@ static size_t collect(const struct replaying *replaying, bool firsts, unsigned w
     const struct lb_hunt_set *set = &replaying->sets->set[i];
     bool listed = false;
     if (set->simplest.without != without || wants(replaying, set) != wanting ||
-        (firsts && !lb_hunt_is_first(replaying->sets, replaying->journal->space, i)))
+        (firsts && !lb_hunt_sets_is_first(replaying->sets, replaying->journal->space, i)))
       continue;
     for (size_t j = 0; j < count; j++) listed |= replaying->timeline[j] == set->simplest.timeline;
     if (!listed) replaying->timeline[count++] = set->simplest.timeline;
@@ -254,8 +254,8 @@ static bool give_up(const struct replaying *replaying) {
   for (size_t i = 0; i < replaying->sets->count; i++) {
     struct lb_hunt_set *set = &replaying->sets->set[i];
     const struct lb_hunt_count *count = seen(replaying, set);
-    if (set->standing != LB_HUNT_MINIMAL || count->of[set->class] == lb_hunt_decided(count) ||
-        !lb_hunt_is_simplified(set))
+    if (set->standing != LB_HUNT_MINIMAL || count->of[set->class] == lb_hunt_count_decided(count) ||
+        !lb_hunt_simplify_helped(set))
       continue;
     set->simplest = (struct lb_hunt_form){set->timeline, 0};
     some = true;
@@ -279,7 +279,8 @@ static int enter(const struct replaying *replaying) {
     struct lb_hunt_replay *replay = &replaying->journal->replay[set->timeline];
     const struct lb_hunt_count *count = seen(replaying, set);
     if (set->standing != LB_HUNT_MINIMAL) continue;
-    *replay = (struct lb_hunt_replay){.agreed = count->of[set->class], .decided = (uint16_t)lb_hunt_decided(count)};
+    *replay =
+        (struct lb_hunt_replay){.agreed = count->of[set->class], .decided = (uint16_t)lb_hunt_count_decided(count)};
     replay->refuted = replay->agreed < replay->decided;
     refuted += replay->refuted;
     set->agreed = replay->agreed;
@@ -297,7 +298,7 @@ int lb_hunt_replay(struct lb_hunt_journal *journal, struct lb_hunt_sets *sets, c
   return r < 0 ? r : enter(&replaying);
 }
 
-struct lb_hunt_replays lb_hunt_replays_of(const struct lb_hunt_journal *journal) {
+struct lb_hunt_replays lb_hunt_replay_count(const struct lb_hunt_journal *journal) {
   struct lb_hunt_replays all = {0};
   for (size_t i = 0; i < journal->space->count; i++) {
     const struct lb_hunt_replay *replay = &journal->replay[i];
@@ -322,7 +323,7 @@ static struct lb_hunt_journal *journal_of(struct lb_hunt_lab *lab, unsigned with
   *ret_error = 0;
   if (journal->file) return journal;
   snprintf(path, sizeof path, "%s/trials%s%s.csv", lab->folder, lab->replays ? "-replay" : "", words[without]);
-  snprintf(of, sizeof of, "%s%s%s", lab->of, lab->replays ? ", replayed" : "", lb_hunt_without_text(without));
+  snprintf(of, sizeof of, "%s%s%s", lab->of, lab->replays ? ", replayed" : "", lb_hunt_simplify_without_text(without));
   *ret_error = lb_hunt_journal_open(journal, lab->batches->space, path, of, lab->err);
   journal->guard = lab->batches->journal->guard;
   return *ret_error == 0 ? journal : NULL;
@@ -354,7 +355,7 @@ static int lab_play(void *of, unsigned without, const size_t timeline[], size_t 
   if (lab->replays) batches.seed = lb_rng_fork(batches.seed, STREAM_REPLAY, 0).state;
   if (lab->is_over && lab->is_over(lab->clock)) return 1;
   struct lb_hunt_batch batch = batch_of(lab, timeline, count, repeats);
-  r = lb_hunt_play_batches(&batches, &batch, 1, lab->err);
+  r = lb_hunt_batches_play(&batches, &batch, 1, lab->err);
   lab->batches->played = batches.played;
   return r == 0 && batches.late ? 1 : r;
 }
@@ -363,7 +364,7 @@ static int lab_play(void *of, unsigned without, const size_t timeline[], size_t 
 static const struct lb_hunt_count *lab_seen(void *of, const struct lb_hunt_form *form) {
   int error;
   struct lb_hunt_journal *journal = journal_of(of, form->without, &error);
-  return journal ? lb_hunt_seen(journal, form->timeline) : NULL;
+  return journal ? lb_hunt_journal_seen(journal, form->timeline) : NULL;
 }
 
 struct lb_hunt_player lb_hunt_lab_player(struct lb_hunt_lab *lab) {

@@ -16,8 +16,8 @@
  * one that the hunt has looked at; and of those that break only after the lease none without renewal, for then every
  * lease ends. How many, at most LB_HUNT_SIMPLER_MAX. */
 #define LB_HUNT_SIMPLER_MAX (LB_HUNT_FAULTS_MAX * 4 + 2)
-size_t lb_hunt_simpler(const struct lb_hunt_space *space, const struct lb_hunt_form *form, enum lb_hunt_outcome class,
-                       struct lb_hunt_form ret[LB_HUNT_SIMPLER_MAX]);
+size_t lb_hunt_simplify_forms(const struct lb_hunt_space *space, const struct lb_hunt_form *form,
+                              enum lb_hunt_outcome class, struct lb_hunt_form ret[LB_HUNT_SIMPLER_MAX]);
 
 /* Plays forms, with new seeds on fresh servers, and knows the results of all that were played. */
 struct lb_hunt_player {
@@ -37,9 +37,9 @@ struct lb_hunt_player {
 int lb_hunt_simplify(const struct lb_hunt_space *space, struct lb_hunt_sets *sets, const struct lb_hunt_player *player);
 
 /* True if a simpler form than that in which it was found breaks as well. */
-bool lb_hunt_is_simplified(const struct lb_hunt_set *set);
+bool lb_hunt_simplify_helped(const struct lb_hunt_set *set);
 /* ", without client 3 and without renewal", or "". */
-const char *lb_hunt_without_text(unsigned without);
+const char *lb_hunt_simplify_without_text(unsigned without);
 
 /* A set is called minimal only if its published form comes out the same again: ten times of ten, under another seed on
  * fresh servers. */
@@ -57,7 +57,7 @@ struct lb_hunt_replays {          /* of a hunt */
   unsigned sets, agreed, decided; /* sets that were replayed; trials */
   unsigned refuted, gone;         /* of these sets: those that did not agree every time; those that never did */
 };
-struct lb_hunt_replays lb_hunt_replays_of(const struct lb_hunt_journal *journal);
+struct lb_hunt_replays lb_hunt_replay_count(const struct lb_hunt_journal *journal);
 
 /* Timelines of a hunt in forms that are not of its space: without client 3, without renewal. What
  * comes of them is not mixed with the journal of the hunt: each kind of form has a journal of its own beside it. */

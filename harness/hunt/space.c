@@ -35,7 +35,7 @@ struct words { /* the letters, in the order of their slots */
 /* The regime `drift` has only timelines in which a clock drifts: the others are those of `long`. */
 static bool belongs(const struct lb_hunt_timeline *t) {
   bool drifts = t->regime != LB_HUNT_DRIFT || t->fault_count == 0;
-  for (size_t i = 0; i < t->fault_count; i++) drifts |= lb_hunt_drifts(t->fault[i]);
+  for (size_t i = 0; i < t->fault_count; i++) drifts |= lb_hunt_fault_drifts(t->fault[i]);
   return drifts;
 }
 
@@ -58,7 +58,7 @@ static void spell(struct lb_hunt_space *space, const struct words *words, struct
 /* Where no clock can be set nothing drifts, and its control would be one of nothing. */
 static bool is_empty(const struct words *words, enum lb_hunt_regime regime) {
   for (size_t i = 0; i < words->count; i++)
-    if (lb_hunt_drifts(words->letter[i])) return false;
+    if (lb_hunt_fault_drifts(words->letter[i])) return false;
   return regime == LB_HUNT_DRIFT;
 }
 
@@ -101,7 +101,7 @@ int lb_hunt_space_make(const struct lb_hunt_system *system, int faults_max, cons
     for (unsigned g = 0; g < LB_HUNT_REGIME_COUNT; g++) {
       struct lb_hunt_timeline t = {.regime = (enum lb_hunt_regime)g};
       struct words words;
-      words.count = lb_hunt_letters(system, t.regime, ret->switches.without, words.letter);
+      words.count = lb_hunt_alphabet(system, t.regime, ret->switches.without, words.letter);
       if (!is_empty(&words, t.regime)) spell(ret, &words, &t, faults);
     }
   make_places(ret);
@@ -114,7 +114,7 @@ void lb_hunt_space_clear(struct lb_hunt_space *space) {
   *space = (struct lb_hunt_space){0};
 }
 
-ptrdiff_t lb_hunt_find(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t) {
+ptrdiff_t lb_hunt_space_find(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t) {
   for (size_t at = place_of(space, t); space->places > 0 && space->place[at] > 0; at = (at + 1) % space->places)
     if (is_same(&space->timeline[space->place[at] - 1], t)) return (ptrdiff_t)space->place[at] - 1;
   return -1;
@@ -132,8 +132,8 @@ static void put_in_order(const struct lb_hunt_system *system, struct lb_hunt_tim
   t->pruned = lb_hunt_prune(system, t);
 }
 
-size_t lb_hunt_subsets(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t,
-                       struct lb_hunt_timeline ret[LB_HUNT_SUBSETS_MAX]) {
+size_t lb_hunt_space_subsets(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t,
+                             struct lb_hunt_timeline ret[LB_HUNT_SUBSETS_MAX]) {
   size_t count = 0;
   unsigned all = (1u << t->fault_count) - 1;
   for (size_t size = 0; size < t->fault_count; size++)
@@ -148,14 +148,14 @@ size_t lb_hunt_subsets(const struct lb_hunt_space *space, const struct lb_hunt_t
   return count;
 }
 
-bool lb_hunt_has_unreal(const struct lb_hunt_timeline *t) {
+bool lb_hunt_timeline_has_unreal(const struct lb_hunt_timeline *t) {
   bool has = false;
   for (size_t i = 0; i < t->fault_count; i++) has |= lb_hunt_kinds[t->fault[i].kind].unreal;
   return has;
 }
 
 /* What a single server has that can do everything, and that decides with one reply. */
-bool lb_hunt_is_core(const struct lb_hunt_timeline *t) {
+bool lb_hunt_timeline_is_core(const struct lb_hunt_timeline *t) {
   static const struct lb_hunt_system plain = {.servers = LB_HUNT_SINGLE,
                                               .count = 1,
                                               .network = true,
@@ -165,7 +165,7 @@ bool lb_hunt_is_core(const struct lb_hunt_timeline *t) {
                                               .sets_servers = true,
                                               .sets_clients = true};
   struct lb_hunt_fault letter[LB_HUNT_LETTERS_MAX];
-  size_t count = lb_hunt_letters(&plain, t->regime, 0, letter);
+  size_t count = lb_hunt_alphabet(&plain, t->regime, 0, letter);
   if (t->fault_count != 1 || lb_hunt_prune(&plain, t) != LB_HUNT_RUN) return false;
   for (size_t i = 0; i < count; i++)
     if (lb_hunt_fault_equal(letter[i], t->fault[0])) return true;
@@ -178,7 +178,7 @@ bool lb_hunt_is_core(const struct lb_hunt_timeline *t) {
 enum { WORD_MAX = 32 };
 static const char letters[LB_HUNT_REGIME_COUNT] = {[LB_HUNT_LONG] = 'L', [LB_HUNT_SHORT] = 'S', [LB_HUNT_DRIFT] = 'D'};
 
-void lb_hunt_id(const struct lb_hunt_timeline *t, char buf[LB_HUNT_ID_MAX]) {
+void lb_hunt_timeline_id(const struct lb_hunt_timeline *t, char buf[LB_HUNT_ID_MAX]) {
   size_t at = (size_t)snprintf(buf, LB_HUNT_ID_MAX, "%c%zu", letters[t->regime], t->fault_count);
   for (size_t i = 0; i < t->fault_count; i++) {
     char word[WORD_MAX];
@@ -206,7 +206,7 @@ static bool fault_of(const char *word, size_t len, struct lb_hunt_fault *ret) {
 #define EXPECTED                                                                                                       \
   "expected an id as `S2.kill-P@B-back+pause-c1@H`: L, S or D, the number of faults, and the faults in their order"
 
-int lb_hunt_of_id(const char *id, struct lb_hunt_timeline *ret, struct lb_error *err) {
+int lb_hunt_timeline_of_id(const char *id, struct lb_hunt_timeline *ret, struct lb_error *err) {
   const char *letter = *id ? memchr(letters, *id, sizeof letters) : NULL;
   struct lb_hunt_timeline t = {0};
   if (!letter || id[1] < '0' || id[1] > '0' + LB_HUNT_FAULTS_MAX) return lb_refuse(err, "'%s': " EXPECTED, id);
@@ -241,12 +241,12 @@ static bool is_left_out(const struct lb_hunt_switches *switches, int word) {
 static int refuse(const char *found, struct lb_error *err) {
   const char *words[WORDS];
   for (int i = 0; i < WORDS; i++) words[i] = word_of(i);
-  const char *near = lb_suggest(found, words, WORDS);
+  const char *near = lb_text_suggest(found, words, WORDS);
   if (near) return lb_refuse(err, "--without %s: no kind of fault, nor client-3, did you mean '%s'?", found, near);
   return lb_refuse(err, "--without %s: no kind of fault, nor client-3, see the ids of `hunt --list`", found);
 }
 
-int lb_hunt_leave_out(const char *words, struct lb_hunt_switches *ret, struct lb_error *err) {
+int lb_hunt_switches_parse(const char *words, struct lb_hunt_switches *ret, struct lb_error *err) {
   *ret = (struct lb_hunt_switches){0};
   for (const char *at = words; *at; at += strspn(at, ",")) {
     char found[40];
@@ -262,7 +262,7 @@ int lb_hunt_leave_out(const char *words, struct lb_hunt_switches *ret, struct lb
   return 0;
 }
 
-void lb_hunt_left_out(const struct lb_hunt_switches *switches, char ret[LB_HUNT_WITHOUT_MAX]) {
+void lb_hunt_switches_format(const struct lb_hunt_switches *switches, char ret[LB_HUNT_WITHOUT_MAX]) {
   size_t at = 0;
   ret[0] = '\0';
   for (int i = 0; i < WORDS && at < LB_HUNT_WITHOUT_MAX; i++)

@@ -16,7 +16,7 @@
 #define LB_HUNT_ID_MAX 128
 
 /* Why a timeline need not be run. The first ones are sound: it cannot come out otherwise than another one that is run
- * (or means nothing). The last ones are bounds that the hunt declares (lb_hunt_pruned_is_sound). */
+ * (or means nothing). The last ones are bounds that the hunt declares (lb_hunt_prune_is_sound). */
 enum lb_hunt_pruned {
   LB_HUNT_RUN,           /* it is run */
   LB_HUNT_CLIENT_WALL,   /* the wall clock of a client, of which this lock knows nothing */
@@ -37,9 +37,9 @@ enum lb_hunt_pruned {
   LB_HUNT_TWICE,          /* the same done to the same host twice */
   LB_HUNT_PRUNED_COUNT
 };
-bool lb_hunt_pruned_is_sound(enum lb_hunt_pruned why);
+bool lb_hunt_prune_is_sound(enum lb_hunt_pruned why);
 /* One line: why it need not be run; "" of LB_HUNT_RUN. */
-const char *lb_hunt_pruned_text(enum lb_hunt_pruned why);
+const char *lb_hunt_prune_text(enum lb_hunt_pruned why);
 
 struct lb_hunt_timeline {
   enum lb_hunt_regime regime;
@@ -55,9 +55,9 @@ struct lb_hunt_switches {
 #define LB_HUNT_WITHOUT_MAX 160
 /* Leaves out what the words say, as in "restart,client-3": kinds of faults, and the client that opens its session
  * afresh. 0, or -EINVAL with one line in err. */
-int lb_hunt_leave_out(const char *words, struct lb_hunt_switches *ret, struct lb_error *err);
+int lb_hunt_switches_parse(const char *words, struct lb_hunt_switches *ret, struct lb_error *err);
 /* These words, in an order of their own; "" = nothing is left out. */
-void lb_hunt_left_out(const struct lb_hunt_switches *switches, char ret[LB_HUNT_WITHOUT_MAX]);
+void lb_hunt_switches_format(const struct lb_hunt_switches *switches, char ret[LB_HUNT_WITHOUT_MAX]);
 
 struct lb_hunt_space {
   struct lb_hunt_system system;
@@ -76,17 +76,17 @@ void lb_hunt_space_clear(struct lb_hunt_space *space);
 
 /* "S2.kill-P@B-back+pause-c1@H": regime (L, S, D), number of faults, faults. Says what the timeline is, wherever it
  * stands. */
-void lb_hunt_id(const struct lb_hunt_timeline *timeline, char buf[LB_HUNT_ID_MAX]);
+void lb_hunt_timeline_id(const struct lb_hunt_timeline *timeline, char buf[LB_HUNT_ID_MAX]);
 /* The timeline of an id, whether it is run or not; it need not stand in a space. 0, or -EINVAL with one line in err. */
-int lb_hunt_of_id(const char *id, struct lb_hunt_timeline *ret, struct lb_error *err);
+int lb_hunt_timeline_of_id(const char *id, struct lb_hunt_timeline *ret, struct lb_error *err);
 /* Its index in the space by regime and faults, or -1. */
-ptrdiff_t lb_hunt_find(const struct lb_hunt_space *space, const struct lb_hunt_timeline *timeline);
+ptrdiff_t lb_hunt_space_find(const struct lb_hunt_space *space, const struct lb_hunt_timeline *timeline);
 /* Its proper subsets, of the same regime, with fewer faults first (the first has none): at most 7. In a space an order
  * that is pruned as LB_HUNT_ORDER is replaced by the one that is run; `pruned` says of each whether the space would run
  * it. How many. */
 #define LB_HUNT_SUBSETS_MAX 7
-size_t lb_hunt_subsets(const struct lb_hunt_space *space, const struct lb_hunt_timeline *timeline,
-                       struct lb_hunt_timeline ret[LB_HUNT_SUBSETS_MAX]);
+size_t lb_hunt_space_subsets(const struct lb_hunt_space *space, const struct lb_hunt_timeline *timeline,
+                             struct lb_hunt_timeline ret[LB_HUNT_SUBSETS_MAX]);
 /* Servers and clients to which its faults are done. A client that cannot reach some of the servers counts as these; one
  * that reaches none as itself. */
 struct lb_hunt_hosts {
@@ -94,23 +94,23 @@ struct lb_hunt_hosts {
 };
 struct lb_hunt_hosts lb_hunt_hosts_of(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline);
 /* True if one of its faults is of an unreal kind. */
-bool lb_hunt_has_unreal(const struct lb_hunt_timeline *timeline);
+bool lb_hunt_timeline_has_unreal(const struct lb_hunt_timeline *timeline);
 /* "It hits 3 of 5 servers and a client". 60 bytes are enough; "" of a timeline without faults. */
 void lb_hunt_hosts_say(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline, char *buf,
                        size_t size);
 /* True of a timeline of one fault that every system with a server of its own has: shares of what breaks compare only
  * over these (28 of them; fewer where clocks cannot be set, links cannot be cut or a lock has no points). */
-bool lb_hunt_is_core(const struct lb_hunt_timeline *timeline);
+bool lb_hunt_timeline_is_core(const struct lb_hunt_timeline *timeline);
 /* Why it need not be run in this system (prune.c); timelines of a space have it filled in. */
 enum lb_hunt_pruned lb_hunt_prune(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline);
 
 /* prune.c: true if a fault stands behind a larger one of its slot that it could be moved in front of: where it stands,
  * and where it belongs. */
-bool lb_hunt_is_moved(const struct lb_hunt_timeline *timeline, size_t *ret_from, size_t *ret_to);
+bool lb_hunt_prune_is_moved(const struct lb_hunt_timeline *timeline, size_t *ret_from, size_t *ret_to);
 /* The timeline as which one that is soundly pruned has to come out, by the reason for which it is: without a fault that
  * means nothing, in another slot, in another order. It may be one that a bound leaves out. False if there is none: of
  * one that is run, or left out by a bound, and where the same would be done twice. */
-bool lb_hunt_stand_in(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline,
-                      struct lb_hunt_timeline *ret);
+bool lb_hunt_prune_stand_in(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline,
+                            struct lb_hunt_timeline *ret);
 
 #endif

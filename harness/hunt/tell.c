@@ -19,9 +19,9 @@ static size_t count_sets(const struct lb_hunt *h, enum lb_hunt_outcome class, en
   for (size_t i = 0; i < h->sets.count; i++) {
     const struct lb_hunt_set *s = &h->sets.set[i];
     if (s->class != class || s->standing != standing || h->space.timeline[s->timeline].fault_count != faults ||
-        lb_hunt_has_unreal(&h->space.timeline[s->timeline]) != unreal)
+        lb_hunt_timeline_has_unreal(&h->space.timeline[s->timeline]) != unreal)
       continue;
-    count += lb_hunt_is_first(&h->sets, &h->space, i);
+    count += lb_hunt_sets_is_first(&h->sets, &h->space, i);
   }
   return count;
 }
@@ -36,8 +36,8 @@ static size_t count_class(const struct lb_hunt *h, enum lb_hunt_outcome class, e
 static size_t count_came(const struct lb_hunt *h, enum lb_hunt_outcome outcome) {
   size_t count = 0;
   for (size_t i = 0; i < h->space.count; i++) {
-    const struct lb_hunt_count *c = lb_hunt_seen(&h->journal, i);
-    unsigned decided = lb_hunt_decided(c);
+    const struct lb_hunt_count *c = lb_hunt_journal_seen(&h->journal, i);
+    unsigned decided = lb_hunt_count_decided(c);
     count +=
         outcome == LB_HUNT_UNDECIDED ? decided == 0 && c->of[outcome] > 0 : decided > 0 && c->of[outcome] == decided;
   }
@@ -54,7 +54,7 @@ void lb_hunt_tell_head(FILE *out) {
 
 void lb_hunt_tell_row(const struct lb_hunt *h, FILE *out) {
   char smallest[8] = "-", core[24], name[120];
-  struct lb_hunt_share share = lb_hunt_core(&h->journal);
+  struct lb_hunt_share share = lb_hunt_journal_core(&h->journal);
   size_t unreal = 0;
   for (size_t k = LB_HUNT_FAULTS_MAX + 1; k-- > 0;)
     if (count_sets(h, LB_HUNT_LEASE, LB_HUNT_MINIMAL, k, false) > 0) snprintf(smallest, sizeof smallest, "%zu", k);
@@ -104,9 +104,9 @@ static void tell_others(const struct lb_hunt *h, size_t first, FILE *out) {
   size_t count = 0;
   for (size_t i = first + 1; i < h->sets.count; i++) {
     const struct lb_hunt_set *s = &h->sets.set[i];
-    if (s->standing != h->sets.set[first].standing || !lb_hunt_alike(&h->space, &h->sets.set[first], s)) continue;
+    if (s->standing != h->sets.set[first].standing || !lb_hunt_set_alike(&h->space, &h->sets.set[first], s)) continue;
     if (count++ >= ROOM) continue;
-    lb_hunt_id(&h->space.timeline[s->timeline], id);
+    lb_hunt_timeline_id(&h->space.timeline[s->timeline], id);
     fprintf(out, "%s%s %u/%u", count == 1 ? "\n      also " : ", ", id, s->broke, s->decided);
   }
   if (count > ROOM) fprintf(out, " and %zu more", count - ROOM);
@@ -114,11 +114,11 @@ static void tell_others(const struct lb_hunt *h, size_t first, FILE *out) {
 
 static void tell_simplest(const struct lb_hunt *h, const struct lb_hunt_set *set, FILE *out) {
   char id[LB_HUNT_ID_MAX];
-  if (!lb_hunt_is_simplified(set)) return;
-  lb_hunt_id(&h->space.timeline[set->simplest.timeline], id);
+  if (!lb_hunt_simplify_helped(set)) return;
+  lb_hunt_timeline_id(&h->space.timeline[set->simplest.timeline], id);
   bool same = set->simplest.timeline == set->timeline;
   fprintf(out, "\n      its simplest form: %s%s", same ? "" : id,
-          lb_hunt_without_text(set->simplest.without) + (same ? strlen(", ") : 0));
+          lb_hunt_simplify_without_text(set->simplest.without) + (same ? strlen(", ") : 0));
 }
 
 void lb_hunt_tell_sets(const struct lb_hunt *h, const char *folder, size_t max, FILE *out) {
@@ -127,11 +127,13 @@ void lb_hunt_tell_sets(const struct lb_hunt *h, const char *folder, size_t max, 
   for (size_t i = 0; i < h->sets.count; i++) {
     const struct lb_hunt_set *s = &h->sets.set[i];
     const struct lb_hunt_timeline *t = &h->space.timeline[s->timeline];
-    if (!lb_hunt_is_first(&h->sets, &h->space, i) || (told[s->class]++ >= max && s->class != LB_HUNT_LEASE)) continue;
-    lb_hunt_id(t, id);
+    if (!lb_hunt_sets_is_first(&h->sets, &h->space, i) || (told[s->class]++ >= max && s->class != LB_HUNT_LEASE))
+      continue;
+    lb_hunt_timeline_id(t, id);
     fprintf(out, "  %s/hunt/%02zu.ini  %u/%u  %s%s%s%s%s\n      ", folder, i + 1, s->broke, s->decided, id,
-            s->class == LB_HUNT_LEASE ? "" : ", ", s->class == LB_HUNT_LEASE ? "" : lb_hunt_class_text(s->class),
-            standing_text(s->standing), lb_hunt_has_unreal(t) ? ", only with a clock that no machine has" : "");
+            s->class == LB_HUNT_LEASE ? "" : ", ",
+            s->class == LB_HUNT_LEASE ? "" : lb_hunt_outcome_class_text(s->class), standing_text(s->standing),
+            lb_hunt_timeline_has_unreal(t) ? ", only with a clock that no machine has" : "");
     tell_faults(t, out);
     lb_hunt_hosts_say(&h->space.system, t, hosts, sizeof hosts);
     if (*hosts) fprintf(out, "\n      hits%s", hosts + strlen("It hits"));
@@ -143,7 +145,7 @@ void lb_hunt_tell_sets(const struct lb_hunt *h, const char *folder, size_t max, 
   for (int class = LB_HUNT_EXPIRED; class <= LB_HUNT_CLASS_LAST; class ++)
     if (told[class] > max)
       fprintf(out, "  and %zu more that break %s%s: hunt.csv\n", told[class] - max,
-              class == LB_HUNT_EXPIRED ? "only " : "", lb_hunt_class_text((enum lb_hunt_outcome) class));
+              class == LB_HUNT_EXPIRED ? "only " : "", lb_hunt_outcome_class_text((enum lb_hunt_outcome) class));
 }
 
 /* ---- remarks ----------------------------------------------------------------------------------------------------- */
@@ -166,7 +168,7 @@ static void tell_end(const struct lb_hunt *h, const struct lb_hunt_order *order,
 }
 
 static void tell_replays(const struct lb_hunt *h, FILE *out) {
-  struct lb_hunt_replays all = lb_hunt_replays_of(&h->journal);
+  struct lb_hunt_replays all = lb_hunt_replay_count(&h->journal);
   if (all.sets == 0) return;
   fprintf(out, "Replays under another seed: %u of %u trials of %u sets came out as before", all.agreed, all.decided,
           all.sets);
@@ -176,7 +178,7 @@ static void tell_replays(const struct lb_hunt *h, FILE *out) {
 
 static void tell_left_out(const struct lb_hunt *h, FILE *out) {
   char without[LB_HUNT_WITHOUT_MAX];
-  lb_hunt_left_out(&h->space.switches, without);
+  lb_hunt_switches_format(&h->space.switches, without);
   if (*without) fprintf(out, "Left out by --without: %s. Nobody knows what these would have broken.\n", without);
 }
 
@@ -185,8 +187,8 @@ static void tell_pruned(const struct lb_hunt *h, FILE *out) {
     size_t count = 0;
     for (size_t i = 0; i < h->space.count; i++) count += h->space.timeline[i].pruned == (enum lb_hunt_pruned)why;
     if (count)
-      fprintf(out, "  %6zu not run: %s%s\n", count, lb_hunt_pruned_text((enum lb_hunt_pruned)why),
-              lb_hunt_pruned_is_sound((enum lb_hunt_pruned)why) ? "" : " (a bound, not a proof)");
+      fprintf(out, "  %6zu not run: %s%s\n", count, lb_hunt_prune_text((enum lb_hunt_pruned)why),
+              lb_hunt_prune_is_sound((enum lb_hunt_pruned)why) ? "" : " (a bound, not a proof)");
   }
 }
 
@@ -208,7 +210,7 @@ static void tell_undecided(const struct lb_hunt *h, FILE *out) {
   const char *reason[REASONS];
   size_t of[REASONS] = {0}, count = 0;
   for (size_t i = 0; i < h->space.count; i++) {
-    if (!h->journal.why[i][0] || lb_hunt_decided(lb_hunt_seen(&h->journal, i)) > 0) continue;
+    if (!h->journal.why[i][0] || lb_hunt_count_decided(lb_hunt_journal_seen(&h->journal, i)) > 0) continue;
     size_t at = 0;
     while (at < count && strncmp(reason[at], h->journal.why[i], ALIKE) != 0) at++;
     if (at == REASONS) continue;
@@ -244,21 +246,21 @@ void lb_hunt_tell_remarks(const struct lb_hunt *h, const struct lb_hunt_order *o
 
 static size_t count_sound(const struct lb_hunt_space *space) {
   size_t count = 0;
-  for (size_t i = 0; i < space->count; i++) count += lb_hunt_pruned_is_sound(space->timeline[i].pruned);
+  for (size_t i = 0; i < space->count; i++) count += lb_hunt_prune_is_sound(space->timeline[i].pruned);
   return count;
 }
 
 /* "L1.kill-c1@A (broke 5 of 5 within a lease)". */
 static void tell_one(const struct lb_hunt *h, size_t timeline, FILE *out) {
   struct lb_hunt_count count = lb_hunt_audit_seen(&h->audit, &h->journal, timeline);
-  unsigned decided = lb_hunt_decided(&count), told = 0;
+  unsigned decided = lb_hunt_count_decided(&count), told = 0;
   char id[LB_HUNT_ID_MAX];
-  lb_hunt_id(&h->space.timeline[timeline], id);
+  lb_hunt_timeline_id(&h->space.timeline[timeline], id);
   fprintf(out, "%s (", id);
   for (int class = LB_HUNT_CLASS_FIRST; class <= LB_HUNT_CLASS_LAST; class ++)
     if (count.of[class])
       fprintf(out, "%s %u of %u %s", told++ ? "," : "broke", count.of[class], decided,
-              lb_hunt_class_text((enum lb_hunt_outcome) class));
+              lb_hunt_outcome_class_text((enum lb_hunt_outcome) class));
   if (!told) fprintf(out, "broke 0 of %u", decided);
   fputc(')', out);
 }
@@ -280,25 +282,25 @@ static void tell_all(const struct lb_hunt *h, enum lb_hunt_answer answer, const 
     fputs(" was to come out as ", out);
     tell_one(h, d->stand_in, out);
     tell_set(h, d->stand_in, out);
-    fprintf(out, ". Reason not to run it: %s\n", lb_hunt_pruned_text(h->space.timeline[d->timeline].pruned));
+    fprintf(out, ". Reason not to run it: %s\n", lb_hunt_prune_text(h->space.timeline[d->timeline].pruned));
   }
 }
 
 /* A timeline that keeps exclusion without a guard was asked under this one. */
 static bool was_asked(const struct lb_hunt *h, size_t timeline, int guard) {
-  const struct lb_hunt_count *none = lb_hunt_seen(&h->journal, timeline);
-  return lb_hunt_decided(none) > 0 && lb_hunt_violated(none) == 0 &&
-         lb_hunt_decided(&h->journal.count[timeline][guard]) > 0;
+  const struct lb_hunt_count *none = lb_hunt_journal_seen(&h->journal, timeline);
+  return lb_hunt_count_decided(none) > 0 && lb_hunt_count_violated(none) == 0 &&
+         lb_hunt_count_decided(&h->journal.count[timeline][guard]) > 0;
 }
 
 static void tell_damage(const struct lb_hunt *h, int guard, FILE *out) {
   char id[LB_HUNT_ID_MAX];
   for (size_t i = 0; i < h->space.count; i++) {
     const struct lb_hunt_count *count = &h->journal.count[i][guard];
-    if (!was_asked(h, i, guard) || lb_hunt_violated(count) == 0) continue;
-    lb_hunt_id(&h->space.timeline[i], id);
+    if (!was_asked(h, i, guard) || lb_hunt_count_violated(count) == 0) continue;
+    lb_hunt_timeline_id(&h->space.timeline[i], id);
     fprintf(out, "  damage under %s, and none without: %s (%u of %u)\n", lb_guard_name((enum lb_guard)guard), id,
-            lb_hunt_violated(count), lb_hunt_decided(count));
+            lb_hunt_count_violated(count), lb_hunt_count_decided(count));
   }
 }
 
@@ -306,7 +308,7 @@ static void tell_audit_of_guards(const struct lb_hunt *h, FILE *out) {
   size_t asked[LB_GUARD_COUNT] = {0}, broke = 0, told = 0;
   for (int guard = LB_GUARD_NONE + 1; guard < LB_GUARD_COUNT && h->journal.guard == LB_GUARD_NONE; guard++)
     for (size_t i = 0; i < h->space.count; i++)
-      if (was_asked(h, i, guard)) asked[guard]++, broke += lb_hunt_violated(&h->journal.count[i][guard]) > 0;
+      if (was_asked(h, i, guard)) asked[guard]++, broke += lb_hunt_count_violated(&h->journal.count[i][guard]) > 0;
   for (int guard = 0; guard < LB_GUARD_COUNT; guard++)
     if (asked[guard])
       fprintf(out, "%s %s %zu", told++ ? "," : "audit of guards, timelines that keep exclusion without one:",

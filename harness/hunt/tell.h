@@ -39,7 +39,7 @@ struct lb_hunt_sitting {
 };
 
 /* Adds the sitting to order->folder/hunt.json, behind those that are there. 0, or -errno with one line in err. */
-int lb_hunt_sitting_keep(const struct lb_hunt_sitting *sitting, const struct lb_hunt *hunt,
+int lb_hunt_keep_sitting(const struct lb_hunt_sitting *sitting, const struct lb_hunt *hunt,
                          const struct lb_hunt_order *order, struct lb_error *err);
 
 #endif

@@ -70,7 +70,7 @@ struct lb_hunt_times lb_hunt_times_of(const struct lb_hunt_system *s, enum lb_hu
 static int64_t of_fault(const struct lb_hunt_times *t, const struct lb_hunt_system *s, struct lb_hunt_fault f) {
   int64_t ms = f.undo == LB_HUNT_MID ? t->mid_ms : f.undo == LB_HUNT_AFTER ? DETECTORS * s->detector_ms + UNSEEN_MS : 0;
   if (f.kind == LB_HUNT_RESTART || f.kind == LB_HUNT_KILL) ms += UNSEEN_MS;
-  if (!lb_hunt_of_client(f)) return ms;
+  if (!lb_hunt_fault_is_of_client(f)) return ms;
   return ms +
          (f.kind == LB_HUNT_KILL ? t->ttl_ms + t->section_ms
           : f.kind == LB_HUNT_PAUSE || f.kind == LB_HUNT_CUT || f.kind == LB_HUNT_CUT_ONE || f.kind == LB_HUNT_CUT_OFF
@@ -78,7 +78,7 @@ static int64_t of_fault(const struct lb_hunt_times *t, const struct lb_hunt_syst
               : 0);
 }
 
-int64_t lb_hunt_takes_ms(const struct lb_hunt_system *s, const struct lb_hunt_timeline *timeline) {
+int64_t lb_hunt_write_takes_ms(const struct lb_hunt_system *s, const struct lb_hunt_timeline *timeline) {
   struct lb_hunt_times t = lb_hunt_times_of(s, timeline->regime, NULL);
   int64_t ms = t.write_ms;
   for (size_t i = 0; i < timeline->fault_count; i++) ms += of_fault(&t, s, timeline->fault[i]);
@@ -128,7 +128,7 @@ static bool starts_later(const struct lb_hunt_program *p, struct lb_hunt_fault f
   bool gated = !does(t, LB_HUNT_PAUSE, LB_HUNT_C1, LB_HUNT_ASKING), alone = !has_slot(t, LB_HUNT_BEFORE);
   for (size_t i = 0; i < t->fault_count; i++) {
     struct lb_hunt_fault f = t->fault[i];
-    if (f.slot == LB_HUNT_ASKING && !lb_hunt_of_client(f) && !lb_hunt_fault_equal(f, fault)) alone = false;
+    if (f.slot == LB_HUNT_ASKING && !lb_hunt_fault_is_of_client(f) && !lb_hunt_fault_equal(f, fault)) alone = false;
   }
   bool long_enough = p->system->start_ms * GATE_SHARE > p->times.ttl_ms;
   return fault.kind == LB_HUNT_RESTART && fault.slot == LB_HUNT_ASKING && gated && alone && long_enough;
@@ -172,7 +172,7 @@ static void act(struct lb_hunt_program *p, struct lb_hunt_fault f) {
     case LB_HUNT_SLOW: LINE(p, "clock %s rate 0.5", who); break;
     case LB_HUNT_KIND_COUNT: break;
   }
-  if (f.kind == LB_HUNT_KILL && lb_hunt_of_client(f)) p->dead[f.target == LB_HUNT_C1 ? 1 : 2] = true;
+  if (f.kind == LB_HUNT_KILL && lb_hunt_fault_is_of_client(f)) p->dead[f.target == LB_HUNT_C1 ? 1 : 2] = true;
 }
 
 /* A host that was killed or started again later is not stopped any more. */
@@ -205,7 +205,7 @@ static void take_back(struct lb_hunt_program *p, size_t i) {
 static void do_slot(struct lb_hunt_program *p, enum lb_hunt_slot slot) {
   for (size_t i = 0; i < p->timeline->fault_count; i++) {
     struct lb_hunt_fault f = p->timeline->fault[i];
-    if (f.slot == slot && !(f.kind == LB_HUNT_PAUSE && lb_hunt_of_client(f))) act(p, f);
+    if (f.slot == slot && !(f.kind == LB_HUNT_PAUSE && lb_hunt_fault_is_of_client(f))) act(p, f);
   }
 }
 
@@ -226,7 +226,7 @@ static void take_back_mid(struct lb_hunt_program *p, enum lb_hunt_slot slot) {
 /* Takes back all with this undo. */
 static void take_back_all(struct lb_hunt_program *p, enum lb_hunt_undo undo) {
   for (size_t i = 0; i < p->timeline->fault_count; i++)
-    if (p->timeline->fault[i].undo == undo && !lb_hunt_of_client(p->timeline->fault[i])) take_back(p, i);
+    if (p->timeline->fault[i].undo == undo && !lb_hunt_fault_is_of_client(p->timeline->fault[i])) take_back(p, i);
 }
 
 /* Heals what clients are cut off from. */
@@ -257,7 +257,7 @@ static void let_write(struct lb_hunt_program *p, int64_t ms) {
 static int64_t section_ms(const struct lb_hunt_program *p) {
   bool stands = false;
   for (size_t i = 0; i < p->timeline->fault_count; i++)
-    stands |= p->timeline->fault[i].kind == LB_HUNT_PAUSE && lb_hunt_of_client(p->timeline->fault[i]);
+    stands |= p->timeline->fault[i].kind == LB_HUNT_PAUSE && lb_hunt_fault_is_of_client(p->timeline->fault[i]);
   return p->times.section_ms + (stands ? p->times.pause_ms : 0);
 }
 
@@ -470,7 +470,8 @@ static void head(const struct lb_hunt_program *p, enum lb_guard guard, const str
   }
   lb_hunt_hosts_say(p->system, t, hosts, sizeof hosts);
   if (*hosts) fprintf(p->file, "# %s.\n", hosts);
-  if (lb_hunt_has_unreal(t)) fprintf(p->file, "# No machine has such a clock: it shows what the lock rests on.\n");
+  if (lb_hunt_timeline_has_unreal(t))
+    fprintf(p->file, "# No machine has such a clock: it shows what the lock rests on.\n");
   if (t->fault_count == 0) fprintf(p->file, "# In it nothing is done to anybody.\n");
   if (!p->client_3) fprintf(p->file, "# Without client 3: nobody opens a session behind the faults.\n");
   fprintf(p->file, "# Leases: %lld ms, %s.\n", (long long)p->times.ttl_ms,
@@ -504,7 +505,7 @@ int lb_hunt_write(const struct lb_hunt_timeline *timeline, const struct lb_hunt_
                               .times = lb_hunt_times_of(system, timeline->regime, settings),
                               .client_3 = !settings->no_client_3,
                               .file = file};
-  lb_hunt_id(timeline, id);
+  lb_hunt_timeline_id(timeline, id);
   head(&p, guard, settings, id);
   question(&p, id);
   workload(&p);

@@ -33,7 +33,7 @@ struct lb_hunt_times lb_hunt_times_of(const struct lb_hunt_system *system, enum 
 
 /* About how long a timeline takes to be played, in ms: what is waited for because it may never happen. To play the long
  * ones first, and none that would not be done in time. */
-int64_t lb_hunt_takes_ms(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline);
+int64_t lb_hunt_write_takes_ms(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline);
 
 /* Writes the scenario of a timeline; `expected` is the word of [expect] ("race" while hunting, "violated" of a set that
  * was found). settings may be NULL. 0, or -errno of the file. */

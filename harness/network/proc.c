@@ -414,7 +414,7 @@ enum { TOOL_SAYS_MAX = 1 << 26 };
 int lb_tool_end(struct lb_tool *tool, const char *name, char **ret_output, struct lb_error *err) {
   char *output = NULL;
   size_t size;
-  int status = 0, r = lb_read_all(tool->output, TOOL_SAYS_MAX, &output, &size);
+  int status = 0, r = lb_files_read_all(tool->output, TOOL_SAYS_MAX, &output, &size);
   close(tool->output);
   while (waitpid(tool->pid, &status, 0) < 0 && errno == EINTR) {
   }

@@ -42,7 +42,7 @@ static int put_yes_no(bool *ret, const char *value, struct lb_error *err) {
 
 /* A certificate to trust means that one is looked at. */
 static int put_ca(struct lb_own_login *login, const char *value, struct lb_error *err) {
-  FILE *in = lb_open_file(value);
+  FILE *in = lb_files_open(value);
   if (!in) return lb_refuse(err, "cannot read %s: %s", value, strerror(errno));
   fclose(in);
   login->tls = true;
@@ -86,7 +86,7 @@ static size_t find(const char *word, const char *const *words, size_t count) {
 }
 
 static int unknown(const char *what, const char *word, const char *const *words, size_t count, struct lb_error *err) {
-  const char *near = lb_suggest(word, words, count);
+  const char *near = lb_text_suggest(word, words, count);
   return near ? lb_refuse(err, "unknown %s '%s', did you mean '%s'?", what, word, near)
               : lb_refuse(err, "unknown %s '%s', expected %s, %s, ...", what, word, words[0], words[1]);
 }
@@ -123,7 +123,7 @@ int lb_own_read_logins(const char *path, struct lb_error *err) {
   struct stat st;
   size_t section = LB_LOGIN_COUNT;
   int number = 0, r = 0;
-  FILE *in = lb_open_file(path);
+  FILE *in = lb_files_open(path);
   if (!in || fstat(fileno(in), &st) < 0) r = lb_refuse(err, "--auth %s: %s", path, strerror(errno));
   else if (S_ISREG(st.st_mode) && st.st_mode & 077)
     r = lb_refuse(err,

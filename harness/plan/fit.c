@@ -40,8 +40,8 @@ static unsigned of_client(const struct lb_protocol *p, const union lb_value *opt
   return LB_CLOCK_CLIENT_MONOTONIC | (p->traits & LB_TRAIT_CLIENT_CLOCK ? LB_CLOCK_CLIENT_WALL : 0);
 }
 
-unsigned lb_clocks_of(const struct lb_protocol *protocol, const union lb_value *options,
-                      const struct lb_topology *topology) {
+unsigned lb_fit_clocks_of(const struct lb_protocol *protocol, const union lb_value *options,
+                          const struct lb_topology *topology) {
   return of_servers(protocol, topology) | of_client(protocol, options, topology);
 }
 
@@ -53,14 +53,14 @@ static unsigned set_by(const struct lb_step *step) {
   return 0;
 }
 
-unsigned lb_clocks_set(const struct lb_scenario *scenario) {
+unsigned lb_fit_clocks_set(const struct lb_scenario *scenario) {
   unsigned clocks = 0;
   for (size_t i = 0; i < scenario->step_count; i++) clocks |= set_by(&scenario->steps[i]);
   for (size_t i = 0; i < scenario->fault_count; i++) clocks |= set_by(&scenario->faults[i]);
   return clocks;
 }
 
-const char *lb_clocks_say(unsigned clocks, char *buf, size_t size) {
+const char *lb_fit_clocks_say(unsigned clocks, char *buf, size_t size) {
   static const char *const names[] = {"the servers' wall clock", "the servers' monotonic clock",
                                       "the client's wall clock", "the client's monotonic clock"};
   size_t at = 0;
@@ -165,13 +165,13 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
   return false;
 }
 
-bool lb_scenario_means_something(const struct lb_scenario *scenario, const struct lb_topology *topology) {
+bool lb_fit_means_something(const struct lb_scenario *scenario, const struct lb_topology *topology) {
   for (size_t i = 0; i < scenario->step_count; i++)
     if (means_nothing(&scenario->steps[i], topology, NULL)) return false;
   return true;
 }
 
-const struct lb_step *lb_scenario_touches(const struct lb_scenario *scenario) {
+const struct lb_step *lb_fit_touches(const struct lb_scenario *scenario) {
   for (size_t i = 0; i < scenario->step_count; i++)
     if (touches_servers(&scenario->steps[i])) return &scenario->steps[i];
   for (size_t i = 0; i < scenario->fault_count; i++)
@@ -181,12 +181,12 @@ const struct lb_step *lb_scenario_touches(const struct lb_scenario *scenario) {
 
 /* At a point inside a protocol, not at one of every client. */
 static bool is_inside(const struct lb_step *step) {
-  return lb_step_needs(step, LB_NEED_POINT) && !lb_has_point(lb_holder_points, step->point);
+  return lb_step_needs(step, LB_NEED_POINT) && !lb_protocol_has_point(lb_holder_points, step->point);
 }
 
 /* A lock of the user's own need not say so: what is not known of it is asked. */
 static bool may_have(const struct lb_protocol *p, unsigned trait) {
-  return p->traits & trait || (p->traits & LB_TRAIT_FOREIGN && !lb_is_peer(p));
+  return p->traits & trait || (p->traits & LB_TRAIT_FOREIGN && !lb_peers_has(p));
 }
 
 /* True if the play has to know which server a client talks to before the step. */
@@ -204,9 +204,9 @@ static void check_meaning(struct fitting *f, const struct lb_step *step) {
   if (lb_step_needs(step, LB_NEED_POINT) && strcmp(step->point, "before-wait") == 0 &&
       f->protocol->traits & LB_TRAIT_FOREIGN)
     miss(f, "%s: a foreign lock waits inside its call, and nobody can stop it there", step->text);
-  if (is_inside(step) && !lb_has_point(f->protocol->points, step->point))
-    miss(f, "%s has no point '%s', see `%s list points`", f->protocol->name, step->point, lb_called());
-  if (lb_step_needs(step, LB_NEED_OUTSIDE) && !lb_has_point(lb_holder_points, step->point))
+  if (is_inside(step) && !lb_protocol_has_point(f->protocol->points, step->point))
+    miss(f, "%s has no point '%s', see `%s list points`", f->protocol->name, step->point, lb_process_called());
+  if (lb_step_needs(step, LB_NEED_OUTSIDE) && !lb_protocol_has_point(lb_holder_points, step->point))
     miss(f, "%s: that is inside a call of %s, where nobody could renew", step->text, f->protocol->name);
   if (lb_step_needs(step, LB_NEED_WAKES) && !f->protocol->wait)
     miss(f, "%s: nobody wakes waiters of %s", step->text, f->protocol->name);
@@ -251,8 +251,9 @@ static void check_ttl(struct fitting *f, const struct lb_scenario *scenario) {
 static void check_machine(struct fitting *f, const struct lb_scenario *scenario) {
   const char *missing = lb_topology_missing(f->topology);
   const struct lb_isolation *isolation = lb_isolation_probe();
-  const char *library = lb_peer_missing(f->protocol);
-  if (library) miss(f, "it is not installed: `%s %s` installs it", lb_peers_installer(), lb_peer_name(f->protocol));
+  const char *library = lb_peers_missing_file(f->protocol);
+  if (library)
+    miss(f, "it is not installed: `%s %s` installs it", lb_process_peers_installer(), lb_peers_name(f->protocol));
   if (missing) miss(f, "%s needs %s, which is not installed", f->topology->name, missing);
   if (scenario->apart && f->topology->own) miss(f, "round_trip_ms would make the network of your own servers slow");
   if (f->topology->data_count > 0 && lb_scenario_needs(scenario, LB_NEED_ROOM) && isolation->kind == LB_ISOLATION_NONE)

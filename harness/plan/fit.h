@@ -18,12 +18,12 @@ enum lb_verdict lb_fit(const struct lb_scenario *scenario, const struct lb_proto
 
 /* The first step or fault of it that would touch the servers, or the network; NULL = it does something to clients only,
  * so that it may be run on servers of the user's own. */
-const struct lb_step *lb_scenario_touches(const struct lb_scenario *scenario);
+const struct lb_step *lb_fit_touches(const struct lb_scenario *scenario);
 
 /* Whether every step of a timeline can be played on these servers: a failover means nothing where
  * there is one server. (A campaign leaves out what it cannot play.) What the machine lacks does not
  * count. */
-bool lb_scenario_means_something(const struct lb_scenario *scenario, const struct lb_topology *topology);
+bool lb_fit_means_something(const struct lb_scenario *scenario, const struct lb_topology *topology);
 
 /* Which clocks a lock rests on, and which clocks a scenario sets. A scenario that sets none of a lock's clocks asks it
  * nothing. The rules, or its [expect], then say `n/a`, never `safe`; tests/unit/theory/test-clocks.c holds it to that. */
@@ -38,11 +38,11 @@ enum lb_clock_set { /* bits */
 /* The clocks that end a hold at the servers, or by which its client counts or renews it. 0 = none: its connection ends
  * it, or nothing does. `options` as for lb_counts_by_wall(). A foreign program does not declare which clocks it reads,
  * so both of its client's clocks are included. They are not if there is no end that it could count. */
-unsigned lb_clocks_of(const struct lb_protocol *protocol, const union lb_value *options,
-                      const struct lb_topology *topology);
+unsigned lb_fit_clocks_of(const struct lb_protocol *protocol, const union lb_value *options,
+                          const struct lb_topology *topology);
 /* The clocks that the steps of a timeline, or the faults of a campaign, set. 0 = none. */
-unsigned lb_clocks_set(const struct lb_scenario *scenario);
+unsigned lb_fit_clocks_set(const struct lb_scenario *scenario);
 /* "the servers' wall clock, the client's monotonic clock" into buf, which it returns. */
-const char *lb_clocks_say(unsigned clocks, char *buf, size_t size);
+const char *lb_fit_clocks_say(unsigned clocks, char *buf, size_t size);
 
 #endif

@@ -47,10 +47,10 @@ static void name_places(const char *root) {
   const char *said = getenv("LOCKBENCH_PEERS"), *others = getenv("NODE_PATH");
   const char *cache = getenv("XDG_CACHE_HOME"), *user = getenv("HOME");
   if (said && *said) snprintf(home, sizeof home, "%s", said);
-  else if (!lb_is_installed()) snprintf(home, sizeof home, "%s/build/peers", root);
+  else if (!lb_process_is_installed()) snprintf(home, sizeof home, "%s/build/peers", root);
   else if (cache && *cache) snprintf(home, sizeof home, "%s/lockbench/peers", cache);
   else snprintf(home, sizeof home, "%s/.cache/lockbench/peers", user && *user ? user : "");
-  if (lb_is_installed()) setenv("PYTHONDONTWRITEBYTECODE", "1", 1); /* of adapters that import each other */
+  if (lb_process_is_installed()) setenv("PYTHONDONTWRITEBYTECODE", "1", 1); /* of adapters that import each other */
   snprintf(modules, sizeof modules, "%s/node_modules%s%s", home, others && *others ? ":" : "",
            others && *others ? others : "");
   setenv("PEERS", home, 1);
@@ -152,21 +152,21 @@ static const struct peer *peer_of(const struct lb_protocol *protocol) {
   return NULL;
 }
 
-bool lb_is_peer(const struct lb_protocol *protocol) { return peer_of(protocol) != NULL; }
+bool lb_peers_has(const struct lb_protocol *protocol) { return peer_of(protocol) != NULL; }
 
-const char *lb_peer_name(const struct lb_protocol *protocol) {
+const char *lb_peers_name(const struct lb_protocol *protocol) {
   const char *colon = strchr(protocol->name, ':');
   return colon ? colon + 1 : protocol->name;
 }
 
 size_t lb_peers_missing(size_t *ret_all) {
   size_t missing = 0;
-  for (size_t i = 0; i < peer_count; i++) missing += lb_peer_missing(peers[i].protocol) != NULL;
+  for (size_t i = 0; i < peer_count; i++) missing += lb_peers_missing_file(peers[i].protocol) != NULL;
   *ret_all = peer_count;
   return missing;
 }
 
-const char *lb_peer_missing(const struct lb_protocol *protocol) {
+const char *lb_peers_missing_file(const struct lb_protocol *protocol) {
   const struct peer *peer = peer_of(protocol);
   return !peer || access(peer->there, F_OK) == 0 ? NULL : peer->there;
 }
@@ -174,7 +174,7 @@ const char *lb_peer_missing(const struct lb_protocol *protocol) {
 void lb_peers_say_missing(const char *const *names, size_t count, size_t all, FILE *out) {
   enum { NAMED_MAX = 5 }; /* more are all of them, for who has to type it */
   if (all > 1) fprintf(out, "%zu of %zu libraries %s", count, all, count == 1 ? "is" : "are");
-  fprintf(out, "%s not installed: `%s", all > 1 ? "" : "its library is", lb_peers_installer());
+  fprintf(out, "%s not installed: `%s", all > 1 ? "" : "its library is", lb_process_peers_installer());
   for (size_t i = 0; i < count && names && count <= NAMED_MAX; i++) fprintf(out, " %s", names[i]);
   fprintf(out, "` installs %s\n", count == 1 ? "it" : "them");
 }
@@ -190,7 +190,7 @@ char *lb_peers_expand(const char *systems, bool missing_too) {
     asked |= all;
     if (!all) fprintf(out, "%s%s", between, word), between = ",";
     for (size_t i = 0; all && i < peer_count; i++)
-      if (!peers[i].museum && (missing_too || !lb_peer_missing(peers[i].protocol)))
+      if (!peers[i].museum && (missing_too || !lb_peers_missing_file(peers[i].protocol)))
         fprintf(out, "%s%s", between, peers[i].protocol->name), between = ",";
   }
   if (asked && lacking && !missing_too)

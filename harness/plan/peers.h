@@ -16,15 +16,15 @@
  * -EINVAL with one line in err (file and section). */
 int lb_peers_load(const char *root, struct lb_error *err);
 /* The file that a peer lacks to run on this machine; NULL = it can, or it is no peer. Static. */
-const char *lb_peer_missing(const struct lb_protocol *protocol);
+const char *lb_peers_missing_file(const struct lb_protocol *protocol);
 /* How many of the peers cannot run on this machine; *ret_all = of how many. */
 size_t lb_peers_missing(size_t *ret_all);
 /* The end of a line that says it of `count` of `all` libraries, with what installs them: their names, or without these
  * (NULL, or many) all. */
 void lb_peers_say_missing(const char *const *names, size_t count, size_t all, FILE *out);
 /* As ./bench peers takes it: without its kind. Part of the protocol's own name. */
-const char *lb_peer_name(const struct lb_protocol *protocol);
-bool lb_is_peer(const struct lb_protocol *protocol);
+const char *lb_peers_name(const struct lb_protocol *protocol);
+bool lb_peers_has(const struct lb_protocol *protocol);
 /* A list of systems ("a@x,peers,b") with each word `peers` put as all peers without a line `museum` that can run here;
  * of those that cannot, one line on stderr. `missing_too`: as all. malloc'd; NULL = no memory. */
 char *lb_peers_expand(const char *systems, bool missing_too);

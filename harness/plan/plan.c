@@ -78,7 +78,7 @@ static void add_jobs_of(struct lb_plan *plan, size_t cell_index, const struct lb
 }
 
 static bool share(const struct lb_plan *plan, size_t a, size_t b) {
-  return lb_heat_shared(&plan->jobs[a].plan, &plan->jobs[b].plan);
+  return lb_workload_heat_shared(&plan->jobs[a].plan, &plan->jobs[b].plan);
 }
 
 /* The shuffle is that of Fisher and Yates. */
@@ -133,7 +133,7 @@ static int pool_jobs(struct lb_plan *plan, bool timelines) {
   if (!plan->pools) return -ENOMEM;
   for (size_t i = 0; i < plan->job_count; i++)
     if (timelines || lb_job_measures(&plan->jobs[i]))
-      plan->jobs[i].plan.pool = lb_pool_join(plan->pools, &count, &plan->jobs[i].plan);
+      plan->jobs[i].plan.pool = lb_site_pool_join(plan->pools, &count, &plan->jobs[i].plan);
   for (size_t i = 0; i < plan->job_count; i++)
     if (plan->jobs[i].plan.pool && plan->jobs[i].plan.pool->jobs == 1) plan->jobs[i].plan.pool = NULL;
   return 0;
@@ -184,11 +184,11 @@ static int check_use(const struct lb_plan_making *m, struct lb_error *err) {
     if (lb_settings_protocol(m->settings[i], protocol, sizeof protocol) && !has_protocol(plan, protocol))
       return lb_refuse(err, "-s %s: no system of this run is of protocol %s", m->settings[i], protocol);
   for (size_t i = 0; i < plan->scenario_count && !m->request->product; i++)
-    if (runs_on_own_only(plan, &plan->scenarios[i]) && lb_scenario_touches(&plan->scenarios[i]))
+    if (runs_on_own_only(plan, &plan->scenarios[i]) && lb_fit_touches(&plan->scenarios[i]))
       return lb_refuse(
           err,
           "%s: '%s' would touch the servers or their network, which are your own: expected a scenario with faults of clients only, such as %s",
-          plan->scenarios[i].name, lb_scenario_touches(&plan->scenarios[i])->text,
+          plan->scenarios[i].name, lb_fit_touches(&plan->scenarios[i])->text,
           "control, contention, pause-holder, crash-holder or clock-client");
   for (size_t i = 0; i < plan->own_expect_count; i++) {
     const struct lb_expect *expect = &plan->own_expect[i];
@@ -222,7 +222,7 @@ static char *expand_groups(const char *systems) {
   FILE *out = open_memstream(&list, &size);
   const char *between = "";
   for (char *word; copy && out && (word = strsep(&rest, ","));) {
-    const char *group = lb_group(word);
+    const char *group = lb_system_group(word);
     fprintf(out, "%s%s", between, group ? group : word);
     between = ",";
   }

@@ -131,7 +131,7 @@ static int check_options(const struct lb_scenario *scenario, struct lb_error *er
 /* Nor does it know the rules. Where none were read (tests), any attack will do. */
 static int check_attack(const struct lb_scenario *scenario, struct lb_error *err) {
   const char *near;
-  if (!scenario->attack || !lb_rule_at(0) || lb_attack_exists(scenario->attack, &near)) return 0;
+  if (!scenario->attack || !lb_rule_at(0) || lb_theory_has_attack(scenario->attack, &near)) return 0;
   return lb_refuse(err, "%s: attack = %s: there are no rules for it%s%s%s", scenario->path, scenario->attack,
                    near ? ", did you mean '" : "", near ? near : "", near ? "'?" : ", see `lockbench theory`");
 }

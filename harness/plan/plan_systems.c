@@ -133,7 +133,7 @@ static const struct lb_expect *stated_of(const struct lb_cell *cell) {
 }
 
 /* What the rules say, as an expectation. The user's own lock is held to nothing but what he says himself: of it we know
- * what it declares (lb_cell_as_predicted()). A lock of ours on his servers is held to what the rules say of servers
+ * what it declares (lb_cell_sum_as_predicted()). A lock of ours on his servers is held to what the rules say of servers
  * like them. */
 static int predict(struct lb_cell *cell) {
   struct lb_facts facts;
@@ -142,7 +142,7 @@ static int predict(struct lb_cell *cell) {
   cell->predicted = lb_theory_predict(cell->scenario->attack, &facts, cell->guard, &cell->prediction);
   lb_facts_without_flaws(&facts);
   lb_theory_predict(cell->scenario->attack, &facts, cell->guard, &cell->of_kind);
-  if (!cell->predicted || cell->expect || (cell->brought && !lb_is_peer(cell->protocol))) return 0;
+  if (!cell->predicted || cell->expect || (cell->brought && !lb_peers_has(cell->protocol))) return 0;
   /* A file may say that the rule is wrong without a guard, and ask nothing under guards. Then the rule is not trusted
    * under guards either. */
   bool beyond = !lb_scenario_asks_under(cell->scenario, cell->guard);
@@ -180,7 +180,7 @@ static int add_cell(const struct lb_plan_making *m, const struct lb_scenario *sc
   struct lb_cell cell = {.scenario = scenario, .protocol = named.protocol, .topology = named.topology, .guard = guard};
   snprintf(cell.system, sizeof cell.system, "%s", named.name);
   cell.brought = lb_protocol_is_plugin(cell.protocol) || cell.protocol->traits & LB_TRAIT_FOREIGN;
-  cell.own = cell.topology->own || (cell.brought && !lb_is_peer(cell.protocol));
+  cell.own = cell.topology->own || (cell.brought && !lb_peers_has(cell.protocol));
   if (is_there(m->plan, &cell)) return 0;
   if (!has_room(m->plan)) return -ENOMEM;
   r = fill(m, &cell, err);
@@ -252,7 +252,7 @@ static int add_stated(struct systems *list, const char *protocol) {
 static int add_those_of(struct systems *list, const char *group, const char *protocol) {
   int found = 0;
   size_t length = strlen(protocol);
-  char *copy = lb_need(strdup(lb_group(group) ? lb_group(group) : "")), *rest = copy;
+  char *copy = lb_need(strdup(lb_system_group(group) ? lb_system_group(group) : "")), *rest = copy;
   for (char *name; (name = strsep(&rest, ","));)
     if (strncmp(name, protocol, length) == 0 && name[length] == '@') add_name(list, name, ""), found++;
   free(copy);
@@ -279,7 +279,7 @@ static int add_topologies(struct systems *list, const struct lb_protocol *protoc
   int found = 0;
   for (const char *const *name = protocol->topologies; *name; name++) {
     const struct lb_topology *topology = list->m->request->product ? NULL : lb_topology_find(*name);
-    if (topology && !lb_scenario_means_something(list->scenarios, topology)) continue;
+    if (topology && !lb_fit_means_something(list->scenarios, topology)) continue;
     add_name(list, protocol->name, *name), found++;
   }
   return found;
@@ -389,7 +389,7 @@ static void drop_last(struct lb_plan *plan) {
 static int add_group(const struct usual *u, const char *group, bool only_meaning) {
   struct lb_plan *plan = u->m->plan;
   int r = 0, found = 0;
-  char *list = strdup(lb_group(group) ? lb_group(group) : ""), *rest = list;
+  char *list = strdup(lb_system_group(group) ? lb_system_group(group) : ""), *rest = list;
   if (!list) return -ENOMEM;
   for (char *name; r == 0 && (name = strsep(&rest, ","));) {
     size_t before = plan->cell_count;

@@ -121,7 +121,7 @@ static int refuse_choice(const struct setting *s, const struct lb_option *option
   char words[300];
   size_t count = 0;
   while (option->words[count]) count++;
-  const char *near = lb_suggest(s->value, option->words, count);
+  const char *near = lb_text_suggest(s->value, option->words, count);
   list_words(option->words, words, sizeof words);
   return lb_refuse(err, "-s %s.%s=%s: expected one of %s%s%s%s", s->protocol, s->option, s->value, words,
                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
@@ -150,7 +150,7 @@ static int check_option(const struct setting *s, struct lb_error *err) {
   size_t count = 0;
   if (!protocol) {
     for (const struct lb_protocol *p; count < WORDS_MAX && (p = lb_protocol_at(count)); count++) words[count] = p->name;
-    const char *near = lb_suggest(s->protocol, words, count);
+    const char *near = lb_text_suggest(s->protocol, words, count);
     return lb_refuse(err, "-s %s.%s: unknown protocol '%s'%s%s%s", s->protocol, s->option, s->protocol,
                      near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
   }
@@ -159,11 +159,11 @@ static int check_option(const struct setting *s, struct lb_error *err) {
   if (!option) {
     for (const struct lb_option *o; count < WORDS_MAX && (o = lb_option_at(protocol, count)); count++)
       words[count] = o->name;
-    const char *near = lb_suggest(s->option, words, count);
+    const char *near = lb_text_suggest(s->option, words, count);
     char advice[300] = "";
     if (strcmp(s->option, "poll_ms") == 0) snprintf(advice, sizeof advice, ": it does not poll");
     else if (near) snprintf(advice, sizeof advice, ", did you mean '%s'?", near);
-    else if (count) snprintf(advice, sizeof advice, ", see `%s show %s`", lb_called(), s->protocol);
+    else if (count) snprintf(advice, sizeof advice, ", see `%s show %s`", lb_process_called(), s->protocol);
     return lb_refuse(err, "-s %s.%s: %s has no option '%s'%s", s->protocol, s->option, s->protocol, s->option, advice);
   }
   return parse_value(option, s->value, &value) ? 0 : refuse_value(s, option, err);

@@ -24,9 +24,9 @@ enum { WORDS_MAX = 128 };
 /* The nearest word, or where all of them are listed. -EINVAL. */
 static int unknown_word(const char *what, const char *word, const char *const *words, size_t count, const char *list,
                         struct lb_error *err) {
-  const char *near = lb_suggest(word, words, count);
+  const char *near = lb_text_suggest(word, words, count);
   if (near) return lb_refuse(err, "unknown %s '%s', did you mean '%s'?", what, word, near);
-  return lb_refuse(err, "unknown %s '%s', expected one of `%s list %s`", what, word, lb_called(), list);
+  return lb_refuse(err, "unknown %s '%s', expected one of `%s list %s`", what, word, lb_process_called(), list);
 }
 
 /* A foreign lock is meant by its name alone, too: "redis-py" is nearest to "peer:redis-py". */
@@ -37,7 +37,7 @@ const char *lb_system_near(const char *name) {
   for (size_t i = 0; count < WORDS_MAX && (p = lb_protocol_at(i)); i++) words[count++] = p->name;
   for (size_t i = 0; count < WORDS_MAX && !strchr(name, ':') && (p = lb_protocol_at(i)); i++)
     if (strchr(p->name, ':')) words[count++] = strchr(p->name, ':') + 1;
-  const char *near = lb_suggest(name, words, count);
+  const char *near = lb_text_suggest(name, words, count);
   for (size_t i = 0; near && (p = lb_protocol_at(i)); i++) {
     const char *colon = strchr(p->name, ':');
     if (colon && colon + 1 == near) return p->name;
@@ -60,10 +60,10 @@ static int find_protocol(const char *name, const char *rest, const struct lb_pro
   if (!near) return unknown_word("protocol", name, names, *rest ? 0 : group_count, "protocols", err);
   const struct lb_protocol *meant = near ? lb_protocol_find(near) : NULL;
   if (!colon) rest = ""; /* its name alone is misspelt */
-  if (!meant || !lb_peer_missing(meant))
+  if (!meant || !lb_peers_missing_file(meant))
     return lb_refuse(err, "unknown protocol '%s', did you mean '%s%s'?", name, near, rest);
   return lb_refuse(err, "unknown protocol '%s', did you mean '%s%s'? It is not installed: `%s %s` installs it", name,
-                   near, rest, lb_peers_installer(), lb_peer_name(meant));
+                   near, rest, lb_process_peers_installer(), lb_peers_name(meant));
 }
 
 static int find_topology(const char *name, const struct lb_topology **ret, struct lb_error *err) {
@@ -93,14 +93,14 @@ int lb_system_parse(const char *text, struct lb_system *ret, struct lb_error *er
   if (r < 0) return r;
   if (!lb_topology_serves(ret->topology, ret->protocol->topologies))
     return lb_refuse(err, "%s does not run on topology '%s', see `%s show %s`", protocol, ret->topology->name,
-                     lb_called(), protocol);
+                     lb_process_called(), protocol);
   snprintf(ret->name, sizeof ret->name, "%s@%s", protocol, ret->topology->name);
   return 0;
 }
 
 /* ---- groups of systems ---- */
 
-const char *lb_group(const char *name) {
+const char *lb_system_group(const char *name) {
   for (size_t i = 0; i < group_count; i++)
     if (strcmp(groups[i].name, name) == 0) return groups[i].systems;
   return NULL;
@@ -121,7 +121,7 @@ static int take_group(struct lb_ini *ini, const char *name, const char *value) {
   return 0;
 }
 
-int lb_groups_load(const char *path, struct lb_error *err) {
+int lb_system_groups_load(const char *path, struct lb_error *err) {
   struct lb_ini ini;
   char *data;
   size_t size;
@@ -137,7 +137,7 @@ int lb_groups_load(const char *path, struct lb_error *err) {
   return lb_ini_end(&ini);
 }
 
-int lb_load_known(const char *root, struct lb_error *err) {
+int lb_system_load_known(const char *root, struct lb_error *err) {
   char path[4096];
   int r = lb_peers_load(root, err);
   snprintf(path, sizeof path, "%s/scenarios/theory/rules.ini", root);
@@ -145,5 +145,5 @@ int lb_load_known(const char *root, struct lb_error *err) {
   snprintf(path, sizeof path, "%s/scenarios/theory/versions.ini", root);
   if (r == 0) r = lb_versions_load(path, err);
   snprintf(path, sizeof path, "%s/scenarios/theory/systems.ini", root);
-  return r == 0 ? lb_groups_load(path, err) : r;
+  return r == 0 ? lb_system_groups_load(path, err) : r;
 }

@@ -29,11 +29,11 @@ const char *lb_system_near(const char *name);
  * `peers` (peers.h). ---- */
 
 /* Reads the file, once for the process. 0; -EINVAL with one line "FILE:LINE: ..."; other -errno with err. */
-int lb_groups_load(const char *path, struct lb_error *err);
+int lb_system_groups_load(const char *path, struct lb_error *err);
 /* What is known before any run, of the data below this folder: peers (peers.h), rules (theory/theory.h) and groups.
  * Once for the process. 0, or -errno with one line. */
-int lb_load_known(const char *root, struct lb_error *err);
+int lb_system_load_known(const char *root, struct lb_error *err);
 /* The systems of a group, "a@x,b@y"; NULL = there is no such group. Static. */
-const char *lb_group(const char *name);
+const char *lb_system_group(const char *name);
 
 #endif

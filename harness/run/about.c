@@ -48,7 +48,7 @@ int lb_about_write(json_t *root, const char *path) {
   int r = root ? (out ? 0 : -errno) : -EILSEQ; /* the only way json_pack fails here: a text that is not UTF-8 */
   if (out && json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) < 0) r = errno ? -errno : -EIO;
   if (out) fputc('\n', out);
-  int closed = out ? lb_close_written(out) : 0;
+  int closed = out ? lb_files_close_written(out) : 0;
   json_decref(root);
   if (r == 0) r = closed;
   return r == 0 && rename(part, path) < 0 ? -errno : r;
@@ -92,7 +92,7 @@ static int ask_libraries(struct lb_run_info *info, const struct lb_plan *plan) {
   for (size_t i = 0; i < plan->cell_count; i++) {
     const struct lb_protocol *p = plan->cells[i].protocol;
     struct lb_library *next = &info->libraries[info->library_count];
-    if (plan->cells[i].skip[0] || !lb_is_peer(p) || is_known(info, p->name)) continue;
+    if (plan->cells[i].skip[0] || !lb_peers_has(p) || is_known(info, p->name)) continue;
     next->name = p->name;
     next->stated = lb_foreign_version(p);
     if (lb_foreign_ask_version(p, next->version, sizeof next->version) == 0 && next->version[0]) info->library_count++;

@@ -21,7 +21,7 @@ enum { TOGETHER_MS = 500 };
 #define SPARE_LEAST 0.5
 #define SPARE_NONE 0.3
 
-int lb_start_ms(const struct lb_protocol *protocol, const struct lb_topology *topology, int clients) {
+int lb_admit_start_ms(const struct lb_protocol *protocol, const struct lb_topology *topology, int clients) {
   return topology->start_ms + (protocol->traits & LB_TRAIT_FOREIGN ? clients * lb_foreign_start_ms(protocol) : 0);
 }
 
@@ -29,7 +29,7 @@ int lb_start_ms(const struct lb_protocol *protocol, const struct lb_topology *to
  * or for a lease. Where none stands still it may not have got its time yet. */
 #define SPARE_SOME 0.1
 
-int lb_start_left_ms(int start_ms, int64_t ago_ms, double spare) {
+int lb_admit_start_left_ms(int start_ms, int64_t ago_ms, double spare) {
   if (spare < SPARE_SOME) return start_ms;
   return ago_ms < start_ms ? start_ms - (int)ago_ms : 0;
 }
@@ -49,7 +49,7 @@ static bool may_start_beside(const struct lb_crowd *now, int start_ms) {
   return now->starting == 0 || now->starting_ms + start_ms <= at_least_1(now->cores) * TOGETHER_MS;
 }
 
-enum lb_admission lb_admits(const struct lb_crowd *now, const struct lb_entry *entry) {
+enum lb_admission lb_crowd_admits(const struct lb_crowd *now, const struct lb_entry *entry) {
   if (now->playing >= at_least_1(now->jobs.most)) return LB_ADMIT_PLACE;
   if (!has_time_left(now, entry->starts)) return LB_ADMIT_LATER;
   bool alone = entry->measures || now->measuring;

@@ -25,7 +25,7 @@ struct lb_jobs {
 
 /* Processor time until the servers of a trial and its clients are there: a foreign lock has a program for each
  * client. */
-int lb_start_ms(const struct lb_protocol *protocol, const struct lb_topology *topology, int clients);
+int lb_admit_start_ms(const struct lb_protocol *protocol, const struct lb_topology *topology, int clients);
 
 struct lb_crowd { /* what runs now, and what the machine has left */
   struct lb_jobs jobs;
@@ -34,7 +34,7 @@ struct lb_crowd { /* what runs now, and what the machine has left */
   int playing;     /* of the running ones: those that have a trial */
   bool measuring;  /* one of them measures speed */
   int starting;    /* of the running ones: those whose servers and clients are not there yet, and still compute */
-  int starting_ms; /* what these still cost together (lb_start_left_ms()) */
+  int starting_ms; /* what these still cost together (lb_admit_start_left_ms()) */
   int waiting;     /* trials that have not begun */
   int serving;     /* of the running ones: those that play on servers which others of them get next */
   double spare;    /* share of the processors' time at the last look; 0 = unknown */
@@ -55,11 +55,11 @@ enum lb_admission {
 };
 
 /* How much of a start is left that began so long ago, where this share of the processors' time is spare. */
-int lb_start_left_ms(int start_ms, int64_t ago_ms, double spare);
+int lb_admit_start_left_ms(int start_ms, int64_t ago_ms, double spare);
 
 /* Whether it may begin now. It may if there is a place for it, and what starts beside it is little enough for the
  * processors; or if nothing starts, so that the dearest one gets its turn. Beyond `always` others, the processors have
  * to stand still for half of the time if it starts servers, and for three tenths if it does not. */
-enum lb_admission lb_admits(const struct lb_crowd *now, const struct lb_entry *entry);
+enum lb_admission lb_crowd_admits(const struct lb_crowd *now, const struct lb_entry *entry);
 
 #endif

@@ -150,7 +150,7 @@ static int read_file(struct lb_baseline *b, struct lb_error *err) {
   }
   int r = !S_ISREG(about.st_mode)     ? lb_refuse(err, "%s: is no file and no results folder", b->path)
           : about.st_size > BYTES_MAX ? lb_refuse(err, "%s: is larger than 64 MiB, expected a JUnit file", b->path)
-                                      : lb_read_all(fd, BYTES_MAX, &text, &size);
+                                      : lb_files_read_all(fd, BYTES_MAX, &text, &size);
   close(fd);
   if (r == 0) r = read_junit(b, text, err);
   else if (r != -EINVAL) lb_refuse(err, "%s: %s", b->path, strerror(-r));

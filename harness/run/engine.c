@@ -68,7 +68,7 @@ static void deliver(void *to, int result, const struct lb_outcome *outcome) {
 static const struct lb_trial_plan *hear_order(void *to) {
   const struct pipes *pipes = to;
   const struct lb_trial_plan *order;
-  return lb_read_exactly(pipes->in, &order, sizeof order) ? order : NULL;
+  return lb_files_read_exactly(pipes->in, &order, sizeof order) ? order : NULL;
 }
 
 static _Noreturn void work(const struct lb_trial_plan *plan, struct pipes *pipes, const char *folder,
@@ -118,7 +118,7 @@ static void worker_tell(const struct worker *worker, const struct lb_job *job) {
 
 /* Half a message counts as none. */
 static bool worker_hear(const struct worker *worker, struct says *ret) {
-  return lb_read_exactly(worker->pipe, ret, sizeof *ret);
+  return lb_files_read_exactly(worker->pipe, ret, sizeof *ret);
 }
 
 /* SIGKILL comes first also for one that has delivered: it has nothing left to do, and its whole
@@ -176,11 +176,11 @@ static lb_ns patience(const struct lb_trial_plan *plan) {
   if (plan->scenario->kind == LB_KIND_CAMPAIGN) s += CAMPAIGN_PATIENCE_S;
   if (plan->scenario->kind == LB_KIND_TIMELINE) s += 1e-3 * (double)lb_timeline_closing_ms(plan->scenario) + 5;
   for (size_t i = 0; i < plan->scenario->step_count; i++) s += 1e-3 * (double)plan->scenario->steps[i].within_ms + 5;
-  return (lb_ns)(s * 1e9) + lb_crew_open_most(plan) + (lb_heat_needed(plan) ? lb_heat_most() : 0);
+  return (lb_ns)(s * 1e9) + lb_crew_open_most(plan) + (lb_workload_heat_needed(plan) ? lb_workload_heat_most() : 0);
 }
 
 static int start_ms_of(const struct lb_job *job) {
-  return lb_start_ms(job->plan.protocol, job->plan.topology, job->plan.clients);
+  return lb_admit_start_ms(job->plan.protocol, job->plan.topology, job->plan.clients);
 }
 
 /* ---- who does what ------------------------------------------------------------------------------------------------ */
@@ -211,8 +211,8 @@ static struct lb_crowd crowd(const struct engine *e) {
                          .since = e->since};
   for (int i = 0; i < e->jobs.most; i++) {
     if (!e->slot[i].job || atomic_load(&e->live[i].started)) continue;
-    int left_ms = lb_start_left_ms(start_ms_of(e->slot[i].job),
-                                   (int64_t)((lb_clock_ns() - e->slot[i].begun) / LB_NS_PER_MS), e->spare.share);
+    int left_ms = lb_admit_start_left_ms(start_ms_of(e->slot[i].job),
+                                         (int64_t)((lb_clock_ns() - e->slot[i].begun) / LB_NS_PER_MS), e->spare.share);
     now.starting += left_ms > 0;
     now.starting_ms += left_ms;
   }
@@ -267,7 +267,7 @@ static bool may_go_on(const struct engine *e, const struct lb_job *job) {
   struct lb_entry wants = entry(job, job->plan.fresh);
   now.running--;
   now.serving = 0;
-  return lb_admits(&now, &wants) == LB_ADMIT_NOW;
+  return lb_crowd_admits(&now, &wants) == LB_ADMIT_NOW;
 }
 
 /* Those that wait get what is left for their servers; where nothing is, they end. */
@@ -311,7 +311,7 @@ static int fill(struct engine *e) {
   while (r == 0 && (e->left = next(e, NULL, &job)) == LB_NEXT_NOW) {
     struct lb_crowd now = crowd(e);
     struct lb_entry wants = entry(job, true);
-    e->admission = lb_admits(&now, &wants);
+    e->admission = lb_crowd_admits(&now, &wants);
     if (e->admission == LB_ADMIT_PLACE) make_room(e);
     if (e->admission != LB_ADMIT_NOW) return 0;
     r = start(e, job);

@@ -102,7 +102,7 @@ struct lb_took lb_times_find(const struct lb_times *times, const struct lb_trial
     start[n] = row->start_s;
     rest[n++] = rest_of(row, plan->scenario);
   }
-  struct lb_took took = {.start_s = lb_median(start, count), .rest_s = lb_median(rest, count)};
+  struct lb_took took = {.start_s = lb_interval_median(start, count), .rest_s = lb_interval_median(rest, count)};
   if (best < 10) took.start_s = plan->topology->start_ms / 1e3; /* of other servers */
   free(start);
   return took;
@@ -148,7 +148,7 @@ static int side_by_side(const struct lb_effort *e, const struct lb_room *room) {
   do {
     now.playing = ++now.running;
     now.spare = 1 - (now.running * each + room->others) / room->cores;
-  } while (lb_admits(&now, &wants) == LB_ADMIT_NOW);
+  } while (lb_crowd_admits(&now, &wants) == LB_ADMIT_NOW);
   return now.running;
 }
 
@@ -159,7 +159,7 @@ static int starts_side_by_side(const struct lb_effort *e, const struct lb_room *
   do {
     now.playing = now.starting = ++now.running;
     now.starting_ms += e->start_ms;
-  } while (lb_admits(&now, &wants) == LB_ADMIT_NOW);
+  } while (lb_crowd_admits(&now, &wants) == LB_ADMIT_NOW);
   return now.running;
 }
 

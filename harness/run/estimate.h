@@ -43,7 +43,7 @@ void lb_times_find_all(const struct lb_times *times, const struct lb_plan *plan,
 struct lb_effort {             /* of one trial, as it is alone on a machine */
   double start_s, start_cpu_s; /* until its servers and clients are there, and the processor time in it */
   double rest_s, rest_cpu_s;   /* and from then on until its outcome is there */
-  int start_ms;                /* what lb_admits() goes by (lb_topology.start_ms) */
+  int start_ms;                /* what lb_crowd_admits() goes by (lb_topology.start_ms) */
   bool alone;                  /* it measures */
 };
 

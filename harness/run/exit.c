@@ -40,7 +40,7 @@ static bool judges(const struct lb_plan *plan, size_t index) {
   return plan->cells[index].guard == guard;
 }
 
-enum lb_verdict lb_lock_verdict(const struct lb_tally *tally) {
+enum lb_verdict lb_exit_lock_verdict(const struct lb_tally *tally) {
   size_t best = ORDER;
   for (size_t i = 0; i < tally->plan->cell_count; i++) {
     if (!judges(tally->plan, i)) continue;
@@ -157,9 +157,9 @@ enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t siz
     mixed += cell->verdict == LB_MIXED;
     na += cell->verdict == LB_NA;
     not_run += cell->verdict == LB_VERDICT_NONE;
-    unexpected += lb_cell_as_expected(cell) == 0;
-    unpredicted += lb_cell_as_predicted(cell) == 0;
-    open += lb_cell_is_open(cell);
+    unexpected += lb_cell_sum_as_expected(cell) == 0;
+    unpredicted += lb_cell_sum_as_predicted(cell) == 0;
+    open += lb_cell_sum_is_open(cell);
   }
   if ((size_t)(na + skipped) == tally->plan->cell_count) return nothing_asked(tally->plan, na, skipped, line, size);
   enum lb_exit code = unexpected || (tally->plan->strict && unpredicted) ? LB_EXIT_UNEXPECTED

@@ -32,7 +32,7 @@ enum lb_exit {
 };
 
 /* The exit code of a finished run, and into `line` the first line of its summary. For the user's own lock, or a run of
- * a single system, the verdict comes first (lb_lock_verdict()). What was expected comes after it. */
+ * a single system, the verdict comes first (lb_exit_lock_verdict()). What was expected comes after it. */
 enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t size);
 
 /* The same for a run that may have been stopped: LB_EXIT_STOPPED, unless all of it was done by then. A shard that has
@@ -46,6 +46,6 @@ enum lb_exit lb_exit_of_stopped(const struct lb_tally *tally, bool on_time, char
 /* The verdict of all the user's locks together. It is that without a guard, unless a lock was only run under guards.
  * LB_VIOLATED = one trial is enough; LB_SAFE = every cell that means something was run and is safe; LB_VERDICT_NONE =
  * the run has no such lock. */
-enum lb_verdict lb_lock_verdict(const struct lb_tally *tally);
+enum lb_verdict lb_exit_lock_verdict(const struct lb_tally *tally);
 
 #endif

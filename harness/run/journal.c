@@ -259,7 +259,7 @@ int lb_journal_resume(struct lb_journal *journal, const char *folder, struct lb_
 static int copy_file(const char *from, const char *to) {
   FILE *out = fopen(to, "wxe");
   if (!out) return errno == EEXIST ? 0 : -errno;
-  int r = lb_append_file(out, from), closed = lb_close_written(out);
+  int r = lb_files_append(out, from), closed = lb_files_close_written(out);
   return r < 0 ? r : closed;
 }
 
@@ -270,7 +270,7 @@ static int link_tree(const char *from, const char *to) {
   struct stat st;
   DIR *dir = opendir(from);
   if (!dir) return errno == ENOENT ? 0 : -errno;
-  int r = lb_make_dirs(to);
+  int r = lb_files_make_dirs(to);
   for (struct dirent *entry; r == 0 && (entry = readdir(dir));) {
     if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
     snprintf(source, sizeof source, "%s/%s", from, entry->d_name);
@@ -371,7 +371,7 @@ void lb_journal_close(struct lb_journal *journal) {
 static void remove_at(const char *folder, const char *name) {
   char path[4200];
   snprintf(path, sizeof path, "%s/%s", folder, name);
-  lb_remove_tree(path);
+  lb_files_remove_tree(path);
 }
 
 /* Servers that were killed have filled scratch/, which may be what the disk is full of. */
@@ -386,7 +386,8 @@ static void remove_tables(const char *folder) {
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) remove_at(folder, names[i]);
 }
 
-int lb_part_keep(const struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir, struct lb_error *err) {
+int lb_journal_keep_part(const struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir,
+                         struct lb_error *err) {
   if (tally->done == 0 && tally->wanted > 0) return -ENOENT;
   bool whole = tally->done == tally->plan->job_count && !info->shards; /* a shard's journal is what is merged */
   for (size_t i = 0; i < tally->plan->job_count; i++)
@@ -399,7 +400,7 @@ int lb_part_keep(const struct lb_tally *tally, struct lb_run_info *info, struct 
 }
 
 /* Its own tally: that of the tool went with it. */
-void lb_part_rescue(void *data) {
+void lb_journal_rescue_part(void *data) {
   struct lb_part_of *of = data;
   struct lb_tally tally = {0};
   struct lb_machine after;
@@ -409,5 +410,5 @@ void lb_part_rescue(void *data) {
   lb_machine_read(&after, of->dir->partial);
   of->info->load_after = after.load;
   of->info->exit_code = lb_exit_of_stopped(&tally, false, of->info->verdict, sizeof of->info->verdict);
-  lb_part_keep(&tally, of->info, of->dir, &err);
+  lb_journal_keep_part(&tally, of->info, of->dir, &err);
 }

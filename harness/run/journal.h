@@ -57,7 +57,8 @@ json_t *lb_journal_read(const char *folder, struct lb_error *err);
 /* Removes what trials that are not done have left, writes the results of the others, and gives the folder
  * its name. 0; -ENOENT = nothing is done, so nothing is kept; other -errno with one line in err: the tables
  * could not be written, and the journal alone is kept. All trials have to be dead. */
-int lb_part_keep(const struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir, struct lb_error *err);
+int lb_journal_keep_part(const struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir,
+                         struct lb_error *err);
 
 struct lb_part_of { /* what the guardian needs for that; has to live as long as the run */
   const struct lb_plan *plan;
@@ -65,6 +66,6 @@ struct lb_part_of { /* what the guardian needs for that; has to live as long as 
   struct lb_rundir *dir;
 };
 /* The rescue of lb_rundir_set_rescue(), of a struct lb_part_of: keeps what the journal has. */
-void lb_part_rescue(void *of);
+void lb_journal_rescue_part(void *of);
 
 #endif

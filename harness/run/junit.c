@@ -24,15 +24,15 @@ static enum end end_of(const struct lb_tally *tally, const struct lb_cell_sum *c
   if (cell->trials == 0) return NOT_PLAYED;
   if (safety && (cell->violated || cell->stuck)) return FAILED;
   if (safety) return cell->verdict == LB_SAFE || cell->delayed ? PASSED : OPEN;
-  if (tally->plan->strict && lb_cell_as_predicted(cell) == 0) return FAILED;
-  int expected = lb_cell_as_expected(cell);
+  if (tally->plan->strict && lb_cell_sum_as_predicted(cell) == 0) return FAILED;
+  int expected = lb_cell_sum_as_expected(cell);
   return expected < 0 ? OPEN : expected ? PASSED : FAILED;
 }
 
 /* XML has no form for most control characters, so they are spelt out before the rest is escaped. */
 static void put_text(const char *text, FILE *out) {
   char shown[2000];
-  lb_printable(text, shown, sizeof shown);
+  lb_text_printable(text, shown, sizeof shown);
   for (const char *c = shown; *c; c++) {
     if (*c == '&') fputs("&amp;", out);
     else if (*c == '<') fputs("&lt;", out);
@@ -52,7 +52,7 @@ static double seconds_of(const struct lb_tally *tally, size_t cell) {
 
 static const char *wanted(const struct lb_tally *tally, const struct lb_cell_sum *cell, bool safety) {
   if (safety) return "safe";
-  if (lb_cell_as_expected(cell) != 0 && tally->plan->strict && lb_cell_as_predicted(cell) == 0)
+  if (lb_cell_sum_as_expected(cell) != 0 && tally->plan->strict && lb_cell_sum_as_predicted(cell) == 0)
     return lb_verdict_name(cell->cell->prediction.verdict);
   return cell->cell->expect ? lb_verdict_name(cell->cell->expect->verdict) : "safe";
 }
@@ -62,11 +62,11 @@ static void put_failure(const struct lb_tally *tally, const struct lb_cell_sum *
   const struct lb_cell *c = cell->cell;
   const char *verdict = lb_verdict_name(cell->verdict), *why = cell->why;
   fprintf(out, "   <failure type=\"%s\" message=\"%s, expected %s (violated %d, stuck %d, of %d decided)\">", verdict,
-          verdict, wanted(tally, cell, safety), cell->violated, cell->stuck, lb_cell_decided(cell));
+          verdict, wanted(tally, cell, safety), cell->violated, cell->stuck, lb_cell_sum_decided(cell));
   if (*why) put_text(why, out), fputs("\n", out);
-  put_text(lb_called(), out);
+  put_text(lb_process_called(), out);
   fputs(" explain ", out);
-  put_text(lb_from_here(dir), out);
+  put_text(lb_process_from_here(dir), out);
   fprintf(out, " %s.%s.%s</failure>\n", c->scenario->name, c->system, lb_guard_name(c->guard));
 }
 
@@ -74,7 +74,7 @@ static void put_cell(const struct lb_tally *tally, size_t index, bool safety, co
   const struct lb_cell_sum *cell = &tally->cells[index];
   const struct lb_cell *c = cell->cell;
   enum end end = end_of(tally, cell, safety);
-  bool noted = end == PASSED && !safety && lb_cell_is_better(cell);
+  bool noted = end == PASSED && !safety && lb_cell_sum_is_better(cell);
   fputs("  <testcase classname=\"", out);
   put_text(c->scenario->name, out);
   fputs("\" name=\"", out);
@@ -106,7 +106,7 @@ static void put_statements(const struct lb_judging *j, FILE *out) {
       fprintf(
           out,
           "\" time=\"0\">\n   <failure type=\"violated\" message=\"does not hold\">%s %s</failure>\n  </testcase>\n",
-          lb_called(), j->check);
+          lb_process_called(), j->check);
   }
 }
 
@@ -133,5 +133,5 @@ int lb_junit_write(const struct lb_tally *tally, const char *dir, const char *pa
     if (!is_left_out(&tally->cells[i], safety)) put_cell(tally, i, safety, dir, out);
   if (judging) put_statements(judging, out);
   fputs(" </testsuite>\n</testsuites>\n", out);
-  return lb_close_written(out);
+  return lb_files_close_written(out);
 }

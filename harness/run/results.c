@@ -23,13 +23,13 @@ static json_t *text_or_null(const char *text) { return text && *text ? json_stri
 
 /* For a safe cell: with no violation in n trials the rate is below this, at 95 % confidence. */
 static json_t *upper95(const struct lb_cell_sum *sum) {
-  return sum->verdict == LB_SAFE ? json_real(lb_upper95_zero((uint64_t)sum->safe)) : json_null();
+  return sum->verdict == LB_SAFE ? json_real(lb_interval_upper95_zero((uint64_t)sum->safe)) : json_null();
 }
 
 /* Null also where nothing is stated, although the exit code then takes safe for granted: the file
  * says what the scenario said. */
 static json_t *as_expected(const struct lb_cell_sum *sum) {
-  int x = sum->cell->expect ? lb_cell_as_expected(sum) : -1;
+  int x = sum->cell->expect ? lb_cell_sum_as_expected(sum) : -1;
   return x < 0 ? json_null() : json_boolean(x);
 }
 
@@ -72,7 +72,7 @@ static void set_rates(json_t *o, const struct lb_tally *tally, size_t index, boo
   set_rate(o, "violations_per_1000", &x.violations_per_1000, x.handoffs > 0 && !x.stands_still);
   json_object_set_new(o, "decided_grants", whole_or_null(x.grants, campaign));
   set_rate(o, "lost_per_1000", &x.lost_per_1000, x.grants > 0);
-  int above = campaign ? lb_cell_above_control(tally, index) : -1;
+  int above = campaign ? lb_tally_above_control(tally, index) : -1;
   json_object_set_new(o, "above_control", above < 0 ? json_null() : json_boolean(above));
   json_object_set_new(o, "faults_of", campaign ? kinds_json(tally->plan->cells[index].scenario, &x) : json_null());
 }
@@ -148,7 +148,7 @@ static json_t *cell_json(const struct lb_tally *tally, size_t index) {
   json_object_set_new(o, "note", cell->note ? json_integer(cell->note) : json_null());
   json_object_set_new(o, "violated", json_integer(all->violated));
   json_object_set_new(o, "undecided", json_integer(all->undecided));
-  json_object_set_new(o, "decided", json_integer(lb_cell_decided(all)));
+  json_object_set_new(o, "decided", json_integer(lb_cell_sum_decided(all)));
   json_object_set_new(o, "stuck", json_integer(all->stuck));
   json_object_set_new(o, "delayed", json_integer(all->delayed));
   json_object_set_new(o, "premises_observed",
@@ -285,7 +285,7 @@ static int write_trials(const struct lb_tally *tally, const char *dir, struct lb
   trials_header(out);
   for (size_t i = 0; i < tally->plan->job_count; i++)
     if (tally->jobs[i].done) trial_row(&tally->jobs[i], out);
-  int r = lb_close_written(out);
+  int r = lb_files_close_written(out);
   return r < 0 ? fail(r, path, err) : 0;
 }
 
@@ -301,9 +301,9 @@ static int join_parts(const struct lb_plan *plan, const char *dir, const char *n
   int r = 0;
   for (size_t i = 0; i < plan->job_count && r == 0; i++) {
     snprintf(part, sizeof part, "%s/parts/%s.%s", dir, plan->jobs[i].plan.name, name);
-    r = lb_append_file(out, part);
+    r = lb_files_append(out, part);
   }
-  int closed = lb_close_written(out);
+  int closed = lb_files_close_written(out);
   if (r == 0) r = closed;
   return r < 0 ? fail(r, path, err) : 0;
 }
@@ -410,7 +410,7 @@ static json_t *control_json(const struct lb_tally *tally) {
 }
 
 static json_t *lock_verdict_json(const struct lb_tally *tally) {
-  enum lb_verdict verdict = lb_lock_verdict(tally);
+  enum lb_verdict verdict = lb_exit_lock_verdict(tally);
   return verdict == LB_VERDICT_NONE ? json_null() : json_string(lb_verdict_name(verdict));
 }
 

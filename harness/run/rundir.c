@@ -60,7 +60,7 @@ static void remove_below(const char *folder, const char *const names[], size_t c
   char path[3100];
   for (size_t i = 0; i < count; i++) {
     snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-    lb_remove_tree(path);
+    lb_files_remove_tree(path);
   }
 }
 
@@ -91,7 +91,7 @@ static void clear_up(const char *partial, const char *final) {
   bool keeps = stat(path, &records) == 0 && records.st_size > 0;
   remove_below(partial, temporary, keeps ? sizeof temporary / sizeof *temporary : 0);
   remove_empty_folders(partial);
-  if (!keeps) lb_remove_tree(partial);
+  if (!keeps) lb_files_remove_tree(partial);
   else if (rename_new(partial, final) < 0) {
     snprintf(path, sizeof path, "%s-kept", final);
     rename_new(partial, path); /* or it stays where it is */
@@ -107,7 +107,7 @@ struct rescue {
  * trials only need time to die, and one that does not is no reason to wait longer. */
 static _Noreturn void watch_over(const struct lb_rundir *dir, struct rescue rescue) {
   setsid();
-  lb_title_set("lb-guardian"); /* who kills the tool by name means the tool */
+  lb_process_title_set("lb-guardian"); /* who kills the tool by name means the tool */
   signal(SIGINT, SIG_IGN);
   signal(SIGTERM, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
@@ -159,7 +159,7 @@ void lb_rundir_forget(const char *folder, const char *trial, bool logs_too) {
   char path[4200];
   for (size_t i = 0; i < sizeof files / sizeof *files - (logs_too ? 0 : LOGS); i++) {
     snprintf(path, sizeof path, "%s/%s/%s%s", folder, files[i][0], trial, files[i][1]);
-    lb_remove_tree(path);
+    lb_files_remove_tree(path);
   }
 }
 
@@ -249,7 +249,7 @@ static int fail(int error, const char *path, struct lb_error *err) {
 
 /* Absolute path of a folder that is made if missing. */
 static int absolute_folder(const char *path, char ret[PATH_MAX], struct lb_error *err) {
-  int r = lb_make_dirs(path);
+  int r = lb_files_make_dirs(path);
   if (r == 0 && !realpath(path, ret)) r = -errno;
   if (r == 0 && access(ret, W_OK) < 0) r = -errno;
   return r < 0 ? fail(r, path, err) : 0;
@@ -319,7 +319,7 @@ static int make_folders(const struct lb_rundir *dir) {
   for (size_t i = 0; r == 0 && i < sizeof folders / sizeof *folders; i++) {
     char path[3100];
     snprintf(path, sizeof path, "%s/%s", dir->partial, folders[i]);
-    r = lb_make_dirs(path);
+    r = lb_files_make_dirs(path);
   }
   return r;
 }

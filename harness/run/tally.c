@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t lb_outcome_violations(const struct lb_outcome *x) {
+uint64_t lb_tally_violations_of(const struct lb_outcome *x) {
   return x->stale_writes == 0 && x->verdict == LB_VIOLATED ? 1 : x->stale_writes;
 }
 
@@ -24,12 +24,12 @@ enum part { OVERLAPPED, WITHIN_LEASE, DAMAGED, BY_HOUR, BY_HANDOFF, LOST, PARTS 
 
 /* What one trial adds to each rate. */
 static void add_trial(const struct lb_outcome *x, struct lb_cell_rate *sum, struct lb_part part[PARTS]) {
-  double violations = (double)lb_outcome_violations(x), hours = x->measured_s / 3600;
+  double violations = (double)lb_tally_violations_of(x), hours = x->measured_s / 3600;
   sum->faults += x->faults_tested;
   for (size_t k = 0; k < LB_FAULT_KINDS_MAX; k++) sum->faults_of[k] += x->faults_of[k];
   sum->hours += hours;
   sum->handoffs += x->useful_handoffs;
-  sum->violations += lb_outcome_violations(x);
+  sum->violations += lb_tally_violations_of(x);
   sum->grants += x->grants;
   part[OVERLAPPED] = (struct lb_part){(double)x->faults_overlapped, (double)x->faults_tested};
   part[WITHIN_LEASE] = (struct lb_part){(double)x->faults_within_lease, (double)x->faults_tested};
@@ -109,7 +109,7 @@ static bool has_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_r
   return ret->hours > 0 && !ret->stands_still && sum->trials - sum->undecided >= LB_LEAST_TRIALS;
 }
 
-int lb_cell_above_control(const struct lb_tally *tally, size_t cell) {
+int lb_tally_above_control(const struct lb_tally *tally, size_t cell) {
   const struct lb_plan *plan = tally->plan;
   const struct lb_cell *c = &plan->cells[cell];
   struct lb_cell_rate x, calm;
@@ -138,7 +138,7 @@ void lb_tally_control(const struct lb_tally *tally, struct lb_control *ret) {
       continue;
     }
     ret->handoffs += x->handoffs;
-    ret->violations += lb_outcome_violations(x);
+    ret->violations += lb_tally_violations_of(x);
   }
 }
 
@@ -166,9 +166,9 @@ void lb_tally_control(const struct lb_tally *tally, struct lb_control *ret) {
  * race any more. */
 #define AGREED_TRIALS 30
 
-int lb_cell_decided(const struct lb_cell_sum *sum) { return sum->trials - sum->undecided; }
+int lb_cell_sum_decided(const struct lb_cell_sum *sum) { return sum->trials - sum->undecided; }
 
-static bool most_decided(const struct lb_cell_sum *sum) { return lb_cell_decided(sum) > sum->undecided; }
+static bool most_decided(const struct lb_cell_sum *sum) { return lb_cell_sum_decided(sum) > sum->undecided; }
 
 static enum lb_verdict verdict_of(const struct lb_cell_sum *sum, bool directed) {
   int kinds = (sum->safe > 0) + (sum->violated > 0) + (sum->stuck > 0) + (sum->delayed > 0);
@@ -179,7 +179,7 @@ static enum lb_verdict verdict_of(const struct lb_cell_sum *sum, bool directed) 
   return most_decided(sum) ? LB_SAFE : LB_UNDECIDED;
 }
 
-void lb_cell_add(struct lb_cell_sum *cell, const struct lb_outcome *x) {
+void lb_cell_sum_add(struct lb_cell_sum *cell, const struct lb_outcome *x) {
   if (cell->trials++ == 0) cell->sum = lb_counters_none();
   lb_counters_add(&cell->sum, &x->counters);
   cell->safe += x->verdict == LB_SAFE;
@@ -197,10 +197,10 @@ static bool is_timeline(const struct lb_cell_sum *sum) {
 }
 
 /* `race` is met by every decided verdict. So is `mixed` by few trials: a race may fall the same way
- * in all of them. However many, that it always fell well is a note and no failure: lb_cell_is_better(). */
+ * in all of them. However many, that it always fell well is a note and no failure: lb_cell_sum_is_better(). */
 static bool fits(const struct lb_cell_sum *sum, enum lb_verdict wanted) {
   if (wanted == LB_ANY) return true;
-  if (wanted == LB_MIXED && (lb_cell_decided(sum) < AGREED_TRIALS || sum->verdict == LB_SAFE)) return true;
+  if (wanted == LB_MIXED && (lb_cell_sum_decided(sum) < AGREED_TRIALS || sum->verdict == LB_SAFE)) return true;
   return sum->verdict == wanted;
 }
 
@@ -214,7 +214,7 @@ static int held_against(const struct lb_cell_sum *sum, enum lb_verdict wanted) {
 }
 
 /* Without an expectation a lock counts as safe, so a violation is then against expectation. */
-int lb_cell_as_expected(const struct lb_cell_sum *sum) {
+int lb_cell_sum_as_expected(const struct lb_cell_sum *sum) {
   const struct lb_expect *expect = sum->cell->expect;
   if (sum->verdict == LB_NA) return expect && expect->verdict == LB_NA ? 1 : -1;
   if (says_nothing(sum)) return -1;
@@ -222,18 +222,18 @@ int lb_cell_as_expected(const struct lb_cell_sum *sum) {
 }
 
 /* What the user or the file of the scenario expects goes before what the rules say. */
-int lb_cell_as_predicted(const struct lb_cell_sum *sum) {
+int lb_cell_sum_as_predicted(const struct lb_cell_sum *sum) {
   const struct lb_cell *cell = sum->cell;
   bool asked = cell->brought && cell->predicted && !cell->expect;
   return asked && sum->verdict != LB_NA && !says_nothing(sum) ? held_against(sum, cell->prediction.verdict) : -1;
 }
 
-bool lb_cell_is_better(const struct lb_cell_sum *sum) {
+bool lb_cell_sum_is_better(const struct lb_cell_sum *sum) {
   const struct lb_expect *expect = sum->cell->expect;
   return sum->verdict == LB_SAFE && expect && (expect->verdict == LB_MIXED || expect->verdict == LB_ANY);
 }
 
-bool lb_cell_is_open(const struct lb_cell_sum *sum) { return sum->trials > 0 && lb_cell_as_expected(sum) < 0; }
+bool lb_cell_sum_is_open(const struct lb_cell_sum *sum) { return sum->trials > 0 && lb_cell_sum_as_expected(sum) < 0; }
 
 /* Jobs are in the order of the plan, not in that in which they ended. The jobs of a cell are neighbours, in the order
  * of the cells. */
@@ -296,7 +296,7 @@ void lb_tally_add(struct lb_tally *tally, struct lb_job_result *result, const st
   result->done = true;
   result->machine = tally->machine;
   tally->done++;
-  lb_cell_add(&tally->cells[result->job->cell], outcome);
+  lb_cell_sum_add(&tally->cells[result->job->cell], outcome);
   keep_why(tally, result->job->cell);
 }
 

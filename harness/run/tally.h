@@ -51,20 +51,20 @@ void lb_tally_clear(struct lb_tally *tally);
 const char *lb_tally_why(const struct lb_tally *tally, size_t cell, enum lb_verdict verdict);
 
 /* Adds one trial. The reason of the cell is left as it is. */
-void lb_cell_add(struct lb_cell_sum *sum, const struct lb_outcome *outcome);
+void lb_cell_sum_add(struct lb_cell_sum *sum, const struct lb_outcome *outcome);
 /* How many of its trials were decided. If that is not all of them, it is shown with the verdict: "decided 15 of 21". */
-int lb_cell_decided(const struct lb_cell_sum *sum);
+int lb_cell_sum_decided(const struct lb_cell_sum *sum);
 /* 1 = as expected (or safe where nothing is expected), 0 = not, -1 = unknown. It is unknown for undecided, too few
  * decided trials, skipped, and n/a where the scenario does not say so. */
-int lb_cell_as_expected(const struct lb_cell_sum *sum);
+int lb_cell_sum_as_expected(const struct lb_cell_sum *sum);
 /* The same for a lock that was brought and what the rules say of it. Also -1 if there is an expectation; that of a
  * library is the prediction. */
-int lb_cell_as_predicted(const struct lb_cell_sum *sum);
+int lb_cell_sum_as_predicted(const struct lb_cell_sum *sum);
 /* Safe, where the expectation is that a race decides: worth a note, and never against expectation. A stated `violated`
  * that comes out safe is none: the question may not have been put. */
-bool lb_cell_is_better(const struct lb_cell_sum *sum);
+bool lb_cell_sum_is_better(const struct lb_cell_sum *sum);
 /* It was played, and too few trials were decided to say whether it is as expected. */
-bool lb_cell_is_open(const struct lb_cell_sum *sum);
+bool lb_cell_sum_is_open(const struct lb_cell_sum *sum);
 
 /* ---- What trials say together, beyond their sums: rates of violation, and the
  * control they are compared with.
@@ -102,14 +102,14 @@ struct lb_control {      /* [scenario] control = yes */
  * each critical section that was overrun. (Episodes would count one stale holder once for each
  * successor, lost updates once for each of their writes.) A trial that was judged violated counts
  * as one at least. */
-uint64_t lb_outcome_violations(const struct lb_outcome *outcome);
+uint64_t lb_tally_violations_of(const struct lb_outcome *outcome);
 /* Over the trials of cell number `cell`. Ends the process when memory is exhausted. */
 void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate *ret);
 /* Whether the violations of a cell come from its faults: 1 = the interval of violations per hour lies above that of the
  * control, 0 = the two meet, -1 = nothing to compare: the cell has no violation, there is no control of this load, or
  * one of the two stands still or has fewer than LB_LEAST_TRIALS decided trials. The control is the cell of the same
  * system in a control scenario with the same load. It is under the same guard, or else without one. */
-int lb_cell_above_control(const struct lb_tally *tally, size_t cell);
+int lb_tally_above_control(const struct lb_tally *tally, size_t cell);
 /* Sums over the trials of scenarios that declare themselves a control, with protocols that are
  * meant to exclude. */
 void lb_tally_control(const struct lb_tally *tally, struct lb_control *ret);

@@ -28,7 +28,7 @@ static int refuse_guard(const char *section, const char *word, struct lb_error *
                                                      : ", ",
                            known[i]);
   }
-  const char *near = lb_suggest(word, known, LB_GUARD_COUNT);
+  const char *near = lb_text_suggest(word, known, LB_GUARD_COUNT);
   if (near) return lb_refuse(err, "[%s]: no guard '%s', did you mean '%s'? expected %s", section, word, near, list);
   return lb_refuse(err, "[%s]: no guard '%s': expected %s", section, word, list);
 }
@@ -116,7 +116,7 @@ static int parse_verdict(const char *system, const char *word, enum lb_verdict *
     *ret = wanted[i];
     return 0;
   }
-  const char *near = lb_suggest(word, known, count);
+  const char *near = lb_text_suggest(word, known, count);
   if (near) return lb_refuse(err, "%s = %s: did you mean '%s'? expected " WORDS, system, word, near);
   return lb_refuse(err, "%s = %s: expected " WORDS ", and a reason: %s = safe: REASON", system, word, system);
 }

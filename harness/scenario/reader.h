@@ -46,7 +46,7 @@ int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, struct 
 int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, struct lb_error *err);
 /* The number of a node or client, from 1 to max; `kind` is the word before it, `word` may be NULL.
  * 0, or -EINVAL with err. */
-int lb_number_parse(const char *kind, const char *word, int max, int *ret, struct lb_error *err);
+int lb_role_number_parse(const char *kind, const char *word, int max, int *ret, struct lb_error *err);
 /* True for roles that name exactly one server, and not one that is drawn. `current primary` may be
  * another one each time. */
 bool lb_role_is_one_server(struct lb_role role);

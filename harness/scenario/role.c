@@ -78,7 +78,7 @@ bool lb_role_is_any(struct lb_role role) {
 bool lb_role_equal(struct lb_role a, struct lb_role b) { return a.kind == b.kind && a.number == b.number; }
 
 /* A number of more than five digits is beyond every `max`. */
-int lb_number_parse(const char *kind, const char *word, int max, int *ret, struct lb_error *err) {
+int lb_role_number_parse(const char *kind, const char *word, int max, int *ret, struct lb_error *err) {
   size_t digits = strspn(word ? word : "", "0123456789");
   long value = word && digits > 0 && digits < 6 && word[digits] == '\0' ? strtol(word, NULL, 10) : 0;
   if (value < 1 || value > max)
@@ -90,7 +90,7 @@ int lb_number_parse(const char *kind, const char *word, int max, int *ret, struc
 static int refuse_role(const char *word, struct lb_error *err) {
   const char *known[ROLE_COUNT];
   for (size_t i = 0; i < ROLE_COUNT; i++) known[i] = roles[i].word;
-  const char *near = lb_suggest(word, known, ROLE_COUNT);
+  const char *near = lb_text_suggest(word, known, ROLE_COUNT);
   if (near) return lb_refuse(err, "'%s' is not a role, did you mean '%s'? expected " ROLES_TEXT, word, near);
   return lb_refuse(err, "'%s' is not a role: expected " ROLES_TEXT, word);
 }
@@ -99,7 +99,7 @@ static int refuse_role(const char *word, struct lb_error *err) {
 static int parse_of_client(char *const *words, size_t count, struct lb_role *ret, struct lb_error *err) {
   bool of = count > 2 && strcmp(words[1], "of") == 0 && strcmp(words[2], "client") == 0;
   if (!of) return lb_refuse(err, "'server' alone is not a role: expected server of client N");
-  int r = lb_number_parse("server of client", count > 3 ? words[3] : NULL, LB_CLIENTS_MAX, &ret->number, err);
+  int r = lb_role_number_parse("server of client", count > 3 ? words[3] : NULL, LB_CLIENTS_MAX, &ret->number, err);
   return r < 0 ? r : 4;
 }
 
@@ -108,7 +108,7 @@ static int parse_later(const char *tail, struct lb_role *ret, struct lb_error *e
   if (!tail || !*tail || tail[strspn(tail, "0123456789")] != '\0') return 1;
   if (strcmp(tail, "1") == 0)
     return lb_refuse(err, "'primary 1': the first one is called primary; primary 2 is the server that replaced it");
-  int r = lb_number_parse("primary", tail, LB_PRIMARIES_MAX, &ret->number, err);
+  int r = lb_role_number_parse("primary", tail, LB_PRIMARIES_MAX, &ret->number, err);
   return r < 0 ? r : 2;
 }
 
@@ -133,7 +133,7 @@ int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, struct 
     case TAIL_NODE:
     case TAIL_CLIENT:
       max = roles[i].tail == TAIL_NODE ? NODE_MAX : LB_CLIENTS_MAX;
-      if (!tail || strcmp(tail, ANY) != 0) r = lb_number_parse(roles[i].word, tail, max, &ret->number, err);
+      if (!tail || strcmp(tail, ANY) != 0) r = lb_role_number_parse(roles[i].word, tail, max, &ret->number, err);
       break;
   }
   return r < 0 ? r : 2;
@@ -186,7 +186,7 @@ static int take_server(struct try *t, struct lb_role *ret) {
 
 static int take_client(struct try *t, int *ret) {
   const char *word = t->at < t->count ? t->words[t->at] : NULL;
-  int r = lb_number_parse("client", word, LB_CLIENTS_MAX, ret, &t->why);
+  int r = lb_role_number_parse("client", word, LB_CLIENTS_MAX, ret, &t->why);
   if (r == 0) t->at++;
   return r;
 }
@@ -224,7 +224,7 @@ static int refuse(const struct try *tries, size_t furthest, struct lb_error *err
     any = &tries[i];
   }
   if (any->at == any->count) return lb_refuse(err, "it ends early: expected " FORMS_TEXT);
-  const char *near = lb_suggest(any->words[any->at], known, count);
+  const char *near = lb_text_suggest(any->words[any->at], known, count);
   if (near) return lb_refuse(err, "found '%s', did you mean '%s'? expected " FORMS_TEXT, any->words[any->at], near);
   return lb_refuse(err, "found '%s': expected " FORMS_TEXT, any->words[any->at]);
 }
@@ -262,7 +262,7 @@ int lb_premise_parse(const char *text, struct lb_premise *ret, struct lb_error *
   size_t furthest = 0;
   if (strlen(text) >= sizeof copy) return lb_refuse(err, "a fact of more than %zu bytes", sizeof copy - 1);
   strcpy(copy, text);
-  size_t count = lb_split_words(copy, words, WORDS_MAX);
+  size_t count = lb_text_split_words(copy, words, WORDS_MAX);
   if (count > WORDS_MAX) return lb_refuse(err, "a fact of more than %d words", WORDS_MAX);
   for (size_t i = 0; i < FORM_COUNT; i++) {
     struct lb_premise premise = {.kind = forms[i].kind, .is = forms[i].is, .of_safe = ret->of_safe, .line = ret->line};

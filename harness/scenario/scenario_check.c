@@ -402,7 +402,7 @@ static int check_guards(const struct lb_scenario *scenario, struct lb_error *err
     snprintf(word, sizeof word, "%.*s", (int)length, at);
     at += length;
     if (lb_guard_find(word) >= 0) continue;
-    const char *near = lb_suggest(word, known, LB_GUARD_COUNT);
+    const char *near = lb_text_suggest(word, known, LB_GUARD_COUNT);
     return lb_refuse(err, "guards = %s: no guard '%s'%s%s%s: expected none, deadline, signal, recheck, claim or fence",
                      scenario->guards, word, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
   }

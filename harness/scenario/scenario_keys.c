@@ -209,7 +209,7 @@ const char *lb_scenario_type_name(enum lb_scenario_type type) {
 static const struct lb_scenario_key *refuse_key(const char *what, const char *name, const char *const *known,
                                                 size_t count, struct lb_error *err) {
   char list[256] = "";
-  const char *near = lb_suggest(name, known, count);
+  const char *near = lb_text_suggest(name, known, count);
   for (size_t i = 0, at = 0; i < count && at < sizeof list; i++)
     at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i == 0 ? "" : i + 1 == count ? " or " : ", ", known[i]);
   if (near) lb_refuse(err, "%s '%s', did you mean '%s'? expected %s", what, name, near, list);
@@ -398,7 +398,7 @@ static int set_fact(const struct lb_scenario_key *key, struct lb_scenario *scena
   char *words[8];
   struct lb_role role = {0};
   snprintf(copy, sizeof copy, "%s", value);
-  size_t count = lb_split_words(copy, words, 8);
+  size_t count = lb_text_split_words(copy, words, 8);
   bool form = count >= 4 && count <= 8 && strcmp(words[0], "key") == 0 && strcmp(words[2], "on") == 0 &&
               (strcmp(words[1], "absent") == 0 || strcmp(words[1], "present") == 0);
   int taken = form ? lb_role_parse(words + 3, count - 3, &role, err) : 0;

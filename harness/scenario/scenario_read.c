@@ -48,7 +48,7 @@ static int refuse_section(struct reading *r, const char *name) {
   const char *known[SECTION_COUNT];
   for (size_t i = 0; i < SECTION_COUNT; i++) known[i] = sections[i].name;
   snprintf(word, sizeof word, "%.*s", (int)strcspn(name, LB_BLANKS), name);
-  const char *near = lb_suggest(word, known, SECTION_COUNT);
+  const char *near = lb_text_suggest(word, known, SECTION_COUNT);
   return lb_ini_refuse(
       &r->ini, -EINVAL,
       "unknown section [%s]%s%s%s expected [scenario], [workload], [servers], [timeline], [campaign], [proof], "
@@ -192,12 +192,12 @@ char *lb_scenario_beside(const char *file, const char *name) {
 static int find_named(const char *name, char **ret, struct lb_error *why) {
   char folder[4096], **names = NULL, **paths = NULL;
   size_t count = 0;
-  snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
+  snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_process_root());
   int r = lb_scenario_list(folder, &names, &paths, &count);
   if (r < 0) return lb_refuse(why, "cannot read %s: %s", folder, strerror(-r));
   for (size_t i = 0; i < count && !*ret; i++)
     if (strcmp(names[i], name) == 0) *ret = lb_need_text(paths[i]);
-  const char *near = lb_suggest(name, (const char *const *)names, count);
+  const char *near = lb_text_suggest(name, (const char *const *)names, count);
   if (!*ret)
     r = lb_refuse(why, "unknown scenario%s%s%s",
                   near ? ", did you mean '" : ": expected one of `list scenarios`, or a path to an .ini file",

@@ -126,7 +126,7 @@ static int rate_parse(const char *word, struct lb_step *ret, struct lb_error *wh
 }
 
 static int lock_parse(const char *word, struct lb_step *ret, struct lb_error *why) {
-  int number = 0, r = lb_number_parse("lock", word, LB_LOCKS_MAX, &number, why);
+  int number = 0, r = lb_role_number_parse("lock", word, LB_LOCKS_MAX, &number, why);
   if (r == 0) ret->lock = number - 1;
   return r;
 }
@@ -140,7 +140,7 @@ static int policy_parse(const char *word, struct lb_step *ret, struct lb_error *
   size_t count = 0;
   for (; policies[count]; count++)
     if (strcmp(policies[count], word) == 0) return ret->policy = policies[count], 0;
-  const char *near = lb_suggest(word, policies, count);
+  const char *near = lb_text_suggest(word, policies, count);
   if (near) return lb_refuse(why, "unknown policy '%s', did you mean '%s'?", word, near);
   return lb_refuse(
       why,
@@ -253,7 +253,7 @@ static int take_value(struct cursor *c, const char *part, value_parser *parse, s
 static int take_client(struct cursor *c, struct lb_role *ret) {
   struct lb_error why;
   int number = 0;
-  if (lb_number_parse("client", peek(c), LB_CLIENTS_MAX, &number, &why) < 0) return miss_value(c, &why);
+  if (lb_role_number_parse("client", peek(c), LB_CLIENTS_MAX, &number, &why) < 0) return miss_value(c, &why);
   *ret = (struct lb_role){LB_ROLE_CLIENT, number};
   c->at++;
   return 0;
@@ -344,7 +344,7 @@ static const char *nearest(const struct miss *m, const char *word, char *buf, si
     snprintf(copies[i], sizeof copies[i], "%.*s", (int)part_length(m->words[i]), m->words[i]);
     known[i] = copies[i];
   }
-  const char *near = lb_suggest(word, known, m->word_count);
+  const char *near = lb_text_suggest(word, known, m->word_count);
   if (near) snprintf(buf, size, "%s", near);
   return near ? buf : NULL;
 }
@@ -445,7 +445,7 @@ int lb_step_parse(const char *text, struct lb_step *ret, struct lb_error *err) {
   struct lb_step step = {.line = ret->line};
   if (strlen(text) >= sizeof copy) return lb_refuse(err, "a step of more than %zu bytes", sizeof copy - 1);
   strcpy(copy, text);
-  size_t count = lb_split_words(copy, words, WORDS_MAX);
+  size_t count = lb_text_split_words(copy, words, WORDS_MAX);
   if (count == 0) return lb_refuse(err, "an empty step: expected for example 'kill primary'");
   if (count > WORDS_MAX) return lb_refuse(err, "a step of more than %d words", WORDS_MAX);
   int r = match_any(words, count, &step, err);

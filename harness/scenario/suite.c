@@ -43,8 +43,8 @@ static int find_scenario(struct reading *r, const char *name, char **ret) {
   if (known || lb_scenario_is_path(name)) {
     return *ret = known ? lb_need_text(known) : lb_scenario_beside(r->ini.path, name), 0;
   }
-  const char *near = lb_suggest(name, (const char *const *)r->known, r->known_count);
-  if (lb_suggest(name, (const char *const[]){ABOUT}, 1)) near = ABOUT;
+  const char *near = lb_text_suggest(name, (const char *const *)r->known, r->known_count);
+  if (lb_text_suggest(name, (const char *const[]){ABOUT}, 1)) near = ABOUT;
   return lb_ini_refuse(
       &r->ini, -EINVAL, "section [%s] names no scenario%s%s%s", name, near ? ", did you mean [" : "", near ? near : "",
       near ? "]?" : ": expected [suite], or for each scenario a section with its name or path, such as [control]");
@@ -140,7 +140,7 @@ static int take_about(struct reading *r, const char *name, const char *value) {
   if (strcmp(name, "guard_trials") == 0) return take_trials(r, &s->guard_trials, value);
   if (field && *field) return lb_ini_refuse(&r->ini, -EINVAL, "%s stands twice in [" ABOUT "]", name);
   if (field) return *field = lb_need_text(value), 0;
-  const char *near = lb_suggest(name, known, sizeof known / sizeof *known);
+  const char *near = lb_text_suggest(name, known, sizeof known / sizeof *known);
   return lb_ini_refuse(&r->ini, -EINVAL, "[" ABOUT "] has no key '%s'%s%s%s", name, near ? ", did you mean '" : "",
                        near ? near : "",
                        near ? "'?" : ": expected title, question, systems, guards, trials or guard_trials");

@@ -240,7 +240,7 @@ static int set_stage(struct lb_serve *v) {
 static int make_log_folder(struct lb_serve *v) {
   char path[4000];
   snprintf(path, sizeof path, "%s/logs/%s", v->plan->dir->partial, v->trial.name);
-  return lb_make_dirs(path);
+  return lb_files_make_dirs(path);
 }
 
 /* The command gets the environment as the user had it: a program in Java wants its class path. */
@@ -255,7 +255,7 @@ static int open_stage(struct lb_serve *v, struct lb_error *err) {
   struct lb_stage *s = &v->stage;
   write_scenario(v);
   keep_environ(v);
-  lb_environ_forget();
+  lb_process_forget_environ();
   int r = set_stage(v);
   if (r == 0) r = make_log_folder(v);
   if (r < 0) return lb_error(err, r, "cannot set the stage: %s", strerror(-r));
@@ -337,7 +337,7 @@ static void greet(const struct lb_serve *v) {
   const struct lb_serve_plan *plan = v->plan;
   if (plan->command) {
     fprintf(plan->notes, "lockbench: %s serves; from another terminal: " LB_SERVE_VARIABLE "=%s %s fault 'STEP'\n",
-            plan->topology->name, v->socket_path, lb_called());
+            plan->topology->name, v->socket_path, lb_process_called());
   } else {
     lb_serve_env(v, put_variable, plan->out);
     fputs("`help` lists what can be asked\n", plan->out);

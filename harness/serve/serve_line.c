@@ -191,7 +191,7 @@ static bool tell_facts(const struct lb_stage *s, FILE *out, int *ret_told) {
     proved |= e->kind == LB_EV_PROVED;
     if (e->kind == LB_EV_FAULT || e->kind == LB_EV_HOLDS || e->kind == LB_EV_NOT_MET || e->kind == LB_EV_CRASH)
       continue;
-    lb_event_say(&s->history, e, out);
+    lb_say_event(&s->history, e, out);
     fputc('\n', out);
     ++*ret_told;
   }

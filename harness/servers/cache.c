@@ -19,7 +19,7 @@ const char *lb_cache_dir(const struct lb_cluster *cluster) {
 /* Polls, because waiting in flock() knows no deadline. */
 int lb_cache_lock(struct lb_cluster *cluster, lb_ns deadline, int *ret_fd) {
   const char *base = lb_cache_dir(cluster);
-  int r = lb_make_dirs(base);
+  int r = lb_files_make_dirs(base);
   if (r < 0) return lb_error(&cluster->err, r, "cannot make %s: %s", base, strerror(-r));
   int fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   r = fd < 0 ? -errno : 0;
@@ -38,6 +38,6 @@ int lb_cache_lock(struct lb_cluster *cluster, lb_ns deadline, int *ret_fd) {
 int lb_cache_copy(struct lb_cluster *cluster, const struct lb_server *server, const char *template) {
   char to[300];
   snprintf(to, sizeof to, "%s/data", server->dir);
-  int r = lb_copy_tree(template, to, !cluster->durable && !server->own_disk);
+  int r = lb_files_copy_tree(template, to, !cluster->durable && !server->own_disk);
   return r < 0 ? lb_error(&cluster->err, r, "%s: cannot copy %s: %s", server->name, template, strerror(-r)) : 0;
 }

@@ -61,8 +61,8 @@ int lb_datadir_copy(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index];
   char copy[PATH_BYTES];
   name_copy(server, copy);
-  lb_remove_tree(copy);
-  int r = lb_make_dirs(copy);
+  lb_files_remove_tree(copy);
+  int r = lb_files_make_dirs(copy);
   if (r < 0) return lb_error(&cluster->err, r, "%s: no folder for a copy: %s", server->name, strerror(-r));
   r = copy_all(cluster, server, server->dir, copy);
   return r == 0 ? lb_error(&cluster->err, -ENOENT, "%s has no files to be copied", server->name) : r < 0 ? r : 0;
@@ -71,7 +71,7 @@ int lb_datadir_copy(struct lb_cluster *cluster, size_t index) {
 static void remove_file(const struct lb_server *server, const char *name) {
   char path[2 * PATH_BYTES];
   snprintf(path, sizeof path, "%s/%s", server->dir, name);
-  if (unlink(path) < 0) lb_remove_tree(path);
+  if (unlink(path) < 0) lb_files_remove_tree(path);
 }
 
 int lb_datadir_restore(struct lb_cluster *cluster, size_t index) {

@@ -178,7 +178,7 @@ static void stop_and_forget(struct lb_cluster *cluster) {
   for (size_t i = 0; i < cluster->data_count; i++) lb_proc_kill(&cluster->server[i].proc);
   for (size_t i = 0; i < cluster->data_count; i++) {
     snprintf(path, sizeof path, "%s/" DATA, cluster->server[i].dir);
-    lb_remove_tree(path);
+    lb_files_remove_tree(path);
   }
 }
 

@@ -79,7 +79,7 @@ static void make(const struct lb_cluster *cluster, const char *path, lb_ns deadl
   train(cluster, folder, deadline, start);
   snprintf(classes, sizeof classes, "%s/classes.jsa", folder);
   if (rename(classes, path) < 0) close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
-  lb_remove_tree(folder);
+  lb_files_remove_tree(folder);
 }
 
 /* The lock is taken before looking: who had to wait for it usually finds the archive made. */

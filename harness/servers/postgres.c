@@ -74,9 +74,9 @@ static int make_template(struct lb_cluster *cluster, const char *postgres, const
   if (!mkdtemp(building)) return lb_error(&cluster->err, -errno, "cannot make a folder in %s: %m", base);
   snprintf(data, sizeof data, "%s/data", building);
   int r = run_initdb(cluster, postgres, building);
-  if (r == 0) lb_dig_holes(data);
+  if (r == 0) lb_files_dig_holes(data);
   if (r == 0 && rename(data, path) < 0) r = lb_error(&cluster->err, -errno, "cannot name the template %s: %m", path);
-  lb_remove_tree(building);
+  lb_files_remove_tree(building);
   return r;
 }
 

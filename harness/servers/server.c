@@ -36,7 +36,7 @@ int lb_server_write(struct lb_cluster *cluster, const struct lb_server *server, 
 static int copy_file(const char *from, const char *to) {
   FILE *out = fopen(to, "we");
   if (!out) return -errno;
-  int r = lb_append_file(out, from), closed = lb_close_written(out);
+  int r = lb_files_append(out, from), closed = lb_files_close_written(out);
   return r < 0 ? r : closed;
 }
 

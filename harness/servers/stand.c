@@ -22,7 +22,7 @@ static void place_server(struct lb_stand *stand, size_t i) {
   s->extra_port[1] = lb_net_port(&stand->net);
   snprintf(s->dir, sizeof s->dir, "%s/%s", stand->scratch, s->name);
   snprintf(s->log, sizeof s->log, "%s/%s.log", stand->scratch, s->name);
-  lb_make_dirs(s->dir);
+  lb_files_make_dirs(s->dir);
   if (stand->watch_disk) lb_disk_watch(&stand->cluster, i);
 }
 
@@ -30,7 +30,7 @@ static void place_server(struct lb_stand *stand, size_t i) {
 static int prepare_folder(struct lb_stand *stand, struct lb_error *err) {
   snprintf(stand->scratch, sizeof stand->scratch, "%s/servers", stand->folder);
   snprintf(stand->cache, sizeof stand->cache, "%s/cache", stand->folder);
-  int r = lb_make_dirs(stand->scratch);
+  int r = lb_files_make_dirs(stand->scratch);
   if (r == 0 && !stand->on_disk && lb_proc_sandboxed) r = lb_sandbox_mount_memory(stand->scratch);
   if (r < 0) lb_error(err, r, "cannot prepare %s: %s", stand->scratch, strerror(-r));
   return r;
@@ -58,5 +58,5 @@ int lb_stand_up(struct lb_stand *stand, const struct lb_topology *t, struct lb_e
 void lb_stand_down(struct lb_stand *stand) {
   lb_cluster_stop(&stand->cluster);
   lb_net_down(&stand->net);
-  lb_remove_tree(stand->scratch);
+  lb_files_remove_tree(stand->scratch);
 }

@@ -54,7 +54,7 @@ void lb_topology_add(const struct lb_topology *topology);
 const struct lb_topology *lb_topology_at(size_t index);
 /* By name, or NULL. */
 const struct lb_topology *lb_topology_find(const char *name);
-/* The names of all of them into words[0..max), for lb_suggest(). How many. */
+/* The names of all of them into words[0..max), for lb_text_suggest(). How many. */
 size_t lb_topology_names(const char **words, size_t max);
 /* Whether a protocol that names these topologies (NULL-terminated) runs on this one. */
 bool lb_topology_serves(const struct lb_topology *topology, const char *const *names);

@@ -14,10 +14,10 @@
 
 /* How long load was measured: "4.2", "65", "1800". In seconds, from hours. As for all cells, 40 bytes are enough, and
  * two digits are shown, so that a small number does not become 0. */
-void lb_campaign_seconds_text(double hours, char *buf, size_t size);
+void lb_campaign_text_seconds(double hours, char *buf, size_t size);
 
 /* A share in per cent: "25 [4.6,70]", or "0 (<53)" of 0. "-" = not known. */
-void lb_campaign_share_text(const struct lb_rate *share, bool known, char *buf, size_t size);
+void lb_campaign_text_share(const struct lb_rate *share, bool known, char *buf, size_t size);
 
 enum lb_campaign_exposure { LB_PER_HOUR, LB_PER_1000 };
 struct lb_campaign_rate {
@@ -29,7 +29,7 @@ struct lb_campaign_rate {
 };
 /* "4.9 [0.31,11]"; too few events to divide by: "2 (<30)"; too few trials or hand-offs: "12 in 5 s",
  * "12 in 2". "-" = nothing was exposed. */
-void lb_campaign_rate_text(const struct lb_campaign_rate *rate, char *buf, size_t size);
+void lb_campaign_text_rate(const struct lb_campaign_rate *rate, char *buf, size_t size);
 
 /* ---- sentences about all cells of a scenario, which are noted one by one ---- */
 
@@ -45,13 +45,13 @@ struct lb_campaign_notes {
   size_t below_unnamed;  /* ... and so many that have no room there */
 };
 /* Kinds beyond the room are left out. */
-void lb_campaign_note_kind(struct lb_campaign_notes *notes, const char *name, uint64_t proved);
-/* For a cell with violations; `above` as lb_cell_above_control() answers. */
-void lb_campaign_note_control(struct lb_campaign_notes *notes, const char *system, const char *guard, int above);
+void lb_campaign_notes_kind(struct lb_campaign_notes *notes, const char *name, uint64_t proved);
+/* For a cell with violations; `above` as lb_tally_above_control() answers. */
+void lb_campaign_notes_control(struct lb_campaign_notes *notes, const char *system, const char *guard, int above);
 /* Which faults were proved, how often, and which never; "" = nothing is known of that. */
-void lb_campaign_kinds_text(const struct lb_campaign_notes *notes, char *buf, size_t size);
+void lb_campaign_text_kinds(const struct lb_campaign_notes *notes, char *buf, size_t size);
 /* Which cells the control does not separate from; "" = no cell has a violation. */
-void lb_campaign_control_text(const struct lb_campaign_notes *notes, char *buf, size_t size);
+void lb_campaign_text_control(const struct lb_campaign_notes *notes, char *buf, size_t size);
 
 /* ---- what the table is called and what it means, in the same words on the terminal, on the page and in the paper
  * (plots/campaign.py has them again for these two; tests/python/test-paper.sh compares) ---- */

@@ -109,17 +109,17 @@ static void print_unexpected(const struct lb_cell_sum *sum, FILE *out) {
           expect ? lb_verdict_name(expect->verdict) : "no violation (nothing is stated)");
   if (expect && expect->reason && *expect->reason) fprintf(out, ": %s", expect->reason);
   if (sum->why[0]) fprintf(out, "; seen: %s", sum->why);
-  if (!expect && lb_cell_as_predicted(sum) > 0)
+  if (!expect && lb_cell_sum_as_predicted(sum) > 0)
     fprintf(out, "; as predicted (%s): %s", sum->cell->prediction.rule->attack, sum->cell->prediction.reason);
   putc('\n', out);
 }
 
-void lb_print_unpredicted(const struct lb_tally *tally, FILE *out) {
+void lb_display_unpredicted(const struct lb_tally *tally, FILE *out) {
   size_t count = 0;
   for (size_t i = 0; i < tally->plan->cell_count; i++) {
     const struct lb_cell_sum *sum = &tally->cells[i];
     const struct lb_prediction *said = &sum->cell->prediction;
-    if (lb_cell_as_predicted(sum) != 0 || ++count > UNPREDICTED_MAX) continue;
+    if (lb_cell_sum_as_predicted(sum) != 0 || ++count > UNPREDICTED_MAX) continue;
     print_name("not as predicted:", sum->cell, out);
     fprintf(out, "predicted %s, found %s; rule %s: %s\n", lb_verdict_name(said->verdict), lb_verdict_name(sum->verdict),
             said->rule->attack, said->reason);
@@ -136,12 +136,12 @@ static void print_missing_peers(const struct lb_tally *tally, FILE *out) {
   for (size_t i = 0; i < tally->plan->cell_count; i++) {
     const struct lb_protocol *p = tally->plan->cells[i].protocol;
     size_t at = 0;
-    if (!lb_is_peer(p)) continue;
-    if (tally->cells[i].verdict == LB_SKIPPED && lb_peer_missing(p)) cells++;
+    if (!lb_peers_has(p)) continue;
+    if (tally->cells[i].verdict == LB_SKIPPED && lb_peers_missing_file(p)) cells++;
     while (at < all && seen[at] != p) at++;
     if (at < all || all == NAMES_MAX) continue;
     seen[all++] = p;
-    if (lb_peer_missing(p)) names[count++] = lb_peer_name(p);
+    if (lb_peers_missing_file(p)) names[count++] = lb_peers_name(p);
   }
   if (!cells) return;
   fprintf(out, "  %zu cell%s skipped: ", cells, cells == 1 ? "" : "s");
@@ -152,7 +152,7 @@ static void print_missing_peers(const struct lb_tally *tally, FILE *out) {
 static void print_better(const struct lb_tally *tally, FILE *out) {
   size_t count = 0;
   for (size_t i = 0; i < tally->plan->cell_count; i++)
-    if (lb_cell_is_better(&tally->cells[i]) && count++ == 0) {
+    if (lb_cell_sum_is_better(&tally->cells[i]) && count++ == 0) {
       print_name(" ", tally->cells[i].cell, out);
       fputs("safe, where a race decides", out);
     }
@@ -162,19 +162,19 @@ static void print_better(const struct lb_tally *tally, FILE *out) {
 
 /* A cell against expectation of which some trials were undecided comes twice: both are remarks of
  * their own. A cell that means nothing needs none. */
-void lb_print_remarks(const struct lb_tally *tally, FILE *out) {
+void lb_display_remarks(const struct lb_tally *tally, FILE *out) {
   size_t count = tally->plan->cell_count;
   for (size_t i = 0; i < count; i++) /* what matters first */
-    if (lb_cell_as_expected(&tally->cells[i]) == 0) print_unexpected(&tally->cells[i], out);
+    if (lb_cell_sum_as_expected(&tally->cells[i]) == 0) print_unexpected(&tally->cells[i], out);
   for (size_t i = 0; i < count; i++) {
     const struct lb_cell_sum *sum = &tally->cells[i];
-    if (sum->verdict == LB_SKIPPED && lb_peer_missing(sum->cell->protocol)) continue;
+    if (sum->verdict == LB_SKIPPED && lb_peers_missing_file(sum->cell->protocol)) continue;
     if (sum->verdict == LB_SKIPPED) {
       print_name(" ", sum->cell, out);
       fprintf(out, "skipped: %s\n", sum->cell->skip);
     } else if (sum->undecided) {
       print_name(" ", sum->cell, out);
-      fprintf(out, "decided %d of %d; the other%s: %s\n", lb_cell_decided(sum), sum->trials,
+      fprintf(out, "decided %d of %d; the other%s: %s\n", lb_cell_sum_decided(sum), sum->trials,
               sum->undecided == 1 ? "" : "s", lb_tally_why(tally, i, LB_UNDECIDED));
     }
     const char *why = sum->trials ? lb_tally_why(tally, i, LB_SAFE) : "";
@@ -215,8 +215,8 @@ static const char *word(enum lb_verdict verdict, enum lb_display_style style) {
  * many were decided. VIOLATED keeps its fraction in the wide style: "VIOLATED 3" would read like a number of
  * violations. */
 void lb_display_cell_text(const struct lb_cell_sum *cell, enum lb_display_style style, char *buf, size_t size) {
-  int decided = lb_cell_decided(cell), k = cell->safe, of = decided;
-  const char *mark = lb_cell_as_expected(cell) == 0 ? "!" : "", *name = word(cell->verdict, style);
+  int decided = lb_cell_sum_decided(cell), k = cell->safe, of = decided;
+  const char *mark = lb_cell_sum_as_expected(cell) == 0 ? "!" : "", *name = word(cell->verdict, style);
   if (cell->verdict == LB_VIOLATED) k = cell->violated;
   else if (cell->verdict == LB_STUCK) k = cell->stuck;
   else if (cell->verdict == LB_DELAYED) k = cell->delayed;

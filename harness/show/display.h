@@ -36,21 +36,21 @@ struct lb_progress lb_display_progress(struct lb_display *display);
 void lb_display_end(struct lb_display *display);
 
 /* Verdicts of all cells, in as many columns as the terminal has (120 in a log): without a guard, rows: scenarios,
- * columns: systems; then what each guard changes; then lb_print_rates(). A `!` marks what lb_print_remarks()
+ * columns: systems; then what each guard changes; then lb_display_rates(). A `!` marks what lb_display_remarks()
  * repeats with its reason. */
-void lb_print_truth_table(const struct lb_tally *tally, FILE *out);
+void lb_display_truth_table(const struct lb_tally *tally, FILE *out);
 /* A line per cell of a campaign: hand-offs, faults, rate of violations; then one for all trials
  * without faults. */
-void lb_print_rates(const struct lb_tally *tally, FILE *out);
+void lb_display_rates(const struct lb_tally *tally, FILE *out);
 /* One line per measured (scenario, system, clients): throughput, fairness, wait, hold and hand-off;
  * medians over trials. Then one per cell in which a holder died: how long its lock stayed taken. */
-void lb_print_figures(const struct lb_tally *tally, FILE *out);
+void lb_display_figures(const struct lb_tally *tally, FILE *out);
 /* True if `out` is a terminal that may be sent colours (NO_COLOR is not set). */
 bool lb_display_has_colour(FILE *out);
 /* One line for each cell of a lock that was brought and is not as predicted: at most 5, then how many more. */
-void lb_print_unpredicted(const struct lb_tally *tally, FILE *out);
+void lb_display_unpredicted(const struct lb_tally *tally, FILE *out);
 /* One line for each cell that differs, then for each that is undecided or skipped, with its reason. */
-void lb_print_remarks(const struct lb_tally *tally, FILE *out);
+void lb_display_remarks(const struct lb_tally *tally, FILE *out);
 
 /* ---- what the tables of the terminal share: how a cell is written, and lines of columns ---- */
 

@@ -46,12 +46,12 @@ static void print_interval(const struct lb_rate *rate, double scale, char *buf, 
            two_digits(rate->low * scale, low, sizeof low), two_digits(rate->high * scale, high, sizeof high));
 }
 
-void lb_campaign_seconds_text(double hours, char *buf, size_t size) {
+void lb_campaign_text_seconds(double hours, char *buf, size_t size) {
   double seconds = hours * 3600;
   snprintf(buf, size, "%.*f", seconds < 10 ? 1 : 0, seconds);
 }
 
-void lb_campaign_share_text(const struct lb_rate *share, bool known, char *buf, size_t size) {
+void lb_campaign_text_share(const struct lb_rate *share, bool known, char *buf, size_t size) {
   char high[40];
   if (!known) snprintf(buf, size, "-");
   else if (share->value > 0) print_interval(share, 100, buf, size);
@@ -60,7 +60,7 @@ void lb_campaign_share_text(const struct lb_rate *share, bool known, char *buf, 
 
 /* Violations of one trial may have one cause, and one trial does not show that. So many violations in one trial give no
  * bound. */
-void lb_campaign_rate_text(const struct lb_campaign_rate *x, char *buf, size_t size) {
+void lb_campaign_text_rate(const struct lb_campaign_rate *x, char *buf, size_t size) {
   unsigned long long events = x->events;
   bool few_handoffs = x->of == LB_PER_1000 && x->exposure < LB_LEAST_HANDOFFS;
   char number[40];
@@ -75,7 +75,7 @@ void lb_campaign_rate_text(const struct lb_campaign_rate *x, char *buf, size_t s
 
 /* ---- sentences --------------------------------------------------------------------------------------------------- */
 
-void lb_campaign_note_kind(struct lb_campaign_notes *notes, const char *name, uint64_t proved) {
+void lb_campaign_notes_kind(struct lb_campaign_notes *notes, const char *name, uint64_t proved) {
   size_t i = 0;
   while (i < notes->kinds && strcmp(notes->kind[i].name, name) != 0) i++;
   if (i == sizeof notes->kind / sizeof *notes->kind) return;
@@ -95,7 +95,7 @@ static void note_below(struct lb_campaign_notes *notes, const char *system, cons
   notes->below_unnamed++;
 }
 
-void lb_campaign_note_control(struct lb_campaign_notes *notes, const char *system, const char *guard, int above) {
+void lb_campaign_notes_control(struct lb_campaign_notes *notes, const char *system, const char *guard, int above) {
   if (above > 0) notes->above++;
   else if (above < 0) notes->unknown++;
   else note_below(notes, system, guard);
@@ -114,13 +114,13 @@ static size_t put_kinds(const struct lb_campaign_notes *notes, bool proved, cons
   return n < size ? n : size - 1;
 }
 
-void lb_campaign_kinds_text(const struct lb_campaign_notes *notes, char *buf, size_t size) {
+void lb_campaign_text_kinds(const struct lb_campaign_notes *notes, char *buf, size_t size) {
   *buf = '\0';
   size_t n = put_kinds(notes, true, "proved over all rows: ", buf, size);
   put_kinds(notes, false, n ? "; never: " : "never proved: ", buf + n, size - n);
 }
 
-void lb_campaign_control_text(const struct lb_campaign_notes *notes, char *buf, size_t size) {
+void lb_campaign_text_control(const struct lb_campaign_notes *notes, char *buf, size_t size) {
   char more[40] = "";
   if (notes->below_unnamed) snprintf(more, sizeof more, " and %zu more", notes->below_unnamed);
   if (notes->below_count)
@@ -163,15 +163,15 @@ static void add_row(const struct lb_tally *tally, size_t index, struct lb_grid *
   char text[5][80], verdict[64], measured[40];
   int trials = sum->trials - sum->undecided;
   lb_cell_rate(tally, index, &x);
-  lb_campaign_seconds_text(x.hours, measured, sizeof measured);
+  lb_campaign_text_seconds(x.hours, measured, sizeof measured);
   if (x.stands_still) x.hours = 0, x.handoffs = 0; /* shown as exposed to nothing */
   lb_display_cell_text(sum, LB_DISPLAY_SHORT, verdict, sizeof verdict);
-  lb_campaign_share_text(&x.overlapped_per_fault, x.faults > 0, text[0], sizeof text[0]);
-  lb_campaign_share_text(&x.within_lease_per_fault, x.faults > 0, text[1], sizeof text[1]);
-  lb_campaign_share_text(&x.damaged_per_fault, x.faults > 0, text[2], sizeof text[2]);
-  lb_campaign_rate_text(&(struct lb_campaign_rate){LB_PER_HOUR, x.violations_per_hour, x.violations, x.hours, trials},
+  lb_campaign_text_share(&x.overlapped_per_fault, x.faults > 0, text[0], sizeof text[0]);
+  lb_campaign_text_share(&x.within_lease_per_fault, x.faults > 0, text[1], sizeof text[1]);
+  lb_campaign_text_share(&x.damaged_per_fault, x.faults > 0, text[2], sizeof text[2]);
+  lb_campaign_text_rate(&(struct lb_campaign_rate){LB_PER_HOUR, x.violations_per_hour, x.violations, x.hours, trials},
                         text[3], sizeof text[3]);
-  lb_campaign_rate_text(
+  lb_campaign_text_rate(
       &(struct lb_campaign_rate){LB_PER_1000, x.violations_per_1000, x.violations, (double)x.handoffs, trials}, text[4],
       sizeof text[4]);
   lb_grid_add(grid, "%s", cell->system);
@@ -189,9 +189,9 @@ static void note(const struct lb_tally *tally, size_t index, struct lb_campaign_
   if (s->control) return;
   lb_cell_rate(tally, index, &x);
   for (size_t k = 0; k < s->fault_count && k < LB_FAULT_KINDS_MAX; k++)
-    lb_campaign_note_kind(notes, s->faults[k].text, x.faults_of[k]);
+    lb_campaign_notes_kind(notes, s->faults[k].text, x.faults_of[k]);
   if (x.violations)
-    lb_campaign_note_control(notes, cell->system, lb_guard_name(cell->guard), lb_cell_above_control(tally, index));
+    lb_campaign_notes_control(notes, cell->system, lb_guard_name(cell->guard), lb_tally_above_control(tally, index));
 }
 
 static bool print_scenario(const struct lb_tally *tally, const struct lb_scenario *scenario, FILE *out) {
@@ -208,9 +208,9 @@ static bool print_scenario(const struct lb_tally *tally, const struct lb_scenari
   if (grid.count == 0) return false;
   putc('\n', out);
   lb_grid_end(&grid, out);
-  lb_campaign_kinds_text(&notes, text, sizeof text);
+  lb_campaign_text_kinds(&notes, text, sizeof text);
   if (*text) lb_display_wrap(text, 2, 2, out);
-  lb_campaign_control_text(&notes, text, sizeof text);
+  lb_campaign_text_control(&notes, text, sizeof text);
   if (*text) lb_display_wrap(text, 2, 2, out);
   return true;
 }
@@ -232,7 +232,7 @@ static void print_control(const struct lb_tally *tally, FILE *out) {
   lb_display_wrap(text, 0, 2, out);
 }
 
-void lb_print_rates(const struct lb_tally *tally, FILE *out) {
+void lb_display_rates(const struct lb_tally *tally, FILE *out) {
   bool any = false;
   for (size_t i = 0; i < tally->plan->scenario_count; i++)
     if (print_scenario(tally, &tally->plan->scenarios[i], out)) any = true;
@@ -244,7 +244,7 @@ void lb_print_rates(const struct lb_tally *tally, FILE *out) {
 /* ---- speed ----------------------------------------------------------------------------------- */
 
 /* Sorts the values. 0 if there are none. */
-static double median(double *values, size_t count) { return count ? lb_median(values, count) : 0; }
+static double median(double *values, size_t count) { return count ? lb_interval_median(values, count) : 0; }
 
 /* The repeats of one measured cell with one number of clients: they become one line. */
 struct line {
@@ -305,7 +305,7 @@ static void beside_floor(const struct lb_tally *tally, const struct line *line, 
     if (bare) line->values[count++] = line->trial[i]->outcome.grants_per_s / bare->outcome.grants_per_s;
   }
   if (count == 0) return;
-  double middle = lb_median(line->values, count); /* sorts */
+  double middle = lb_interval_median(line->values, count); /* sorts */
   int n = snprintf(ret, size, "%.2f of the floor", middle);
   if (count > 1) snprintf(ret + n, size - (size_t)n, " (%.2f to %.2f)", line->values[0], line->values[count - 1]);
 }
@@ -436,7 +436,7 @@ static void print_orphans(const struct lb_tally *tally, double *ms, FILE *out) {
   lb_grid_end(&grid, out);
 }
 
-void lb_print_figures(const struct lb_tally *tally, FILE *out) {
+void lb_display_figures(const struct lb_tally *tally, FILE *out) {
   size_t most = tally->plan->job_count + 1;
   struct line line = {.trial = lb_need(calloc(most, sizeof *line.trial)),
                       .values = lb_need(calloc(most, sizeof *line.values))};

@@ -380,9 +380,9 @@ static void print_notes(const struct lb_plan *plan, FILE *out) {
 }
 
 /* What needs no guard comes first: it is the question that a reader has. */
-void lb_print_truth_table(const struct lb_tally *tally, FILE *out) {
+void lb_display_truth_table(const struct lb_tally *tally, FILE *out) {
   print_truth(tally, out);
   print_guards(tally, out);
   print_notes(tally->plan, out);
-  lb_print_rates(tally, out);
+  lb_display_rates(tally, out);
 }

@@ -34,7 +34,7 @@ static void long_name(const json_t *cell, char name[LB_CELL_NAME_MAX]) {
 }
 
 /* The short name is unique, too: it means the guard `none`. */
-void lb_cell_name(const json_t *cell, char ret[LB_CELL_NAME_MAX]) {
+void lb_explain_cell_name(const json_t *cell, char ret[LB_CELL_NAME_MAX]) {
   long_name(cell, ret);
   char *guard = strrchr(ret, '.');
   if (guard && strcmp(guard, ".none") == 0) *guard = '\0';
@@ -136,7 +136,7 @@ static void list_cells(const json_t *cells, const struct parts *parts, struct lb
   size_t count = count_with(cells, parts, &last);
   json_array_foreach(cells, i, cell) {
     if (!has_all(cell, parts)) continue;
-    lb_cell_name(cell, name);
+    lb_explain_cell_name(cell, name);
     if (!add(err, shown == 0, name)) break;
     shown++;
   }
@@ -178,14 +178,14 @@ static bool nearest(const json_t *cells, const char *wanted, bool whole, char re
   size_t i;
   *ret = '\0';
   json_array_foreach(cells, i,
-                     cell) { /* those of a cell beside the best so far: lb_suggest() prefers the first of equals */
+                     cell) { /* those of a cell beside the best so far: lb_text_suggest() prefers the first of equals */
     char buffer[LB_CELL_NAME_MAX], best[LB_CELL_NAME_MAX];
     const char *word[FIELDS + 1];
     snprintf(best, sizeof best, "%s", ret);
-    if (whole) lb_cell_name(cell, buffer), word[1] = buffer;
+    if (whole) lb_explain_cell_name(cell, buffer), word[1] = buffer;
     else fields_of(cell, buffer, word + 1);
     word[0] = *best ? best : word[1];
-    const char *near = lb_suggest(wanted, word, whole ? 2 : FIELDS + 1);
+    const char *near = lb_text_suggest(wanted, word, whole ? 2 : FIELDS + 1);
     if (near) snprintf(ret, LB_CELL_NAME_MAX, "%s", near);
   }
   return *ret;
@@ -237,7 +237,7 @@ static const json_t *first_violated(const json_t *cells) {
 }
 
 /* A full name goes first, so that it is found even where its words would fit other cells as well. */
-const json_t *lb_cell_named(const json_t *cells, const char *const *words, int count, struct lb_error *err) {
+const json_t *lb_explain_cell_named(const json_t *cells, const char *const *words, int count, struct lb_error *err) {
   const json_t *cell, *last = NULL;
   char wanted[LB_CELL_NAME_MAX] = "", name[LB_CELL_NAME_MAX];
   struct parts parts = {.count = 0};
@@ -247,7 +247,7 @@ const json_t *lb_cell_named(const json_t *cells, const char *const *words, int c
   json_array_foreach(cells, i, cell) {
     long_name(cell, name);
     if (strcmp(name, wanted) == 0) return cell;
-    lb_cell_name(cell, name);
+    lb_explain_cell_name(cell, name);
     if (strcmp(name, wanted) == 0) return cell;
   }
   size_t matches = take_apart(cells, words, count, &parts) ? count_with(cells, &parts, &last) : 0;

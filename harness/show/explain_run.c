@@ -30,7 +30,7 @@ struct finder {
   struct lb_error *err;
 };
 
-void lb_fill_cells(json_t *run) {
+void lb_explain_fill_cells(json_t *run) {
   json_t *cells = json_object_get(run, "cells"), *cell;
   const json_t *usual = json_object_get(run, "usual");
   size_t i;
@@ -52,14 +52,14 @@ static int load_run(const struct finder *f) {
   char path[PATH_MAX];
   json_error_t why;
   snprintf(path, sizeof path, "%s/run.json", f->dir);
-  FILE *file = lb_open_file(path);
+  FILE *file = lb_files_open(path);
   if (!file) {
     int r = -errno;
     return lb_error(f->err, r, "%s: expected a results folder with run.json: %s", f->dir, strerror(-r));
   }
   f->told->run = json_loadf(file, JSON_REJECT_DUPLICATES, &why);
   fclose(file);
-  lb_fill_cells(f->told->run);
+  lb_explain_fill_cells(f->told->run);
   if (f->told->run && json_is_array(json_object_get(f->told->run, "cells"))) return 0;
   if (f->told->run) lb_refuse(f->err, "%s: expected an object with a list 'cells'", path);
   else lb_refuse(f->err, "%s:%d: %s", path, why.line, why.text);
@@ -79,7 +79,7 @@ static void find_scenario(struct lb_story *told) {
 
 static int choose_cell(const struct finder *f, const char *const *words, int count) {
   const json_t *cells = json_object_get(f->told->run, "cells");
-  f->told->cell = lb_cell_named(cells, words, count, f->err);
+  f->told->cell = lb_explain_cell_named(cells, words, count, f->err);
   if (!f->told->cell) return -EINVAL;
   find_scenario(f->told);
   return 0;
@@ -189,14 +189,14 @@ static int choose_trial(const struct finder *f, int number) {
                    f->told->trials ? "" : ", it was skipped");
 }
 
-int lb_told_find(const char *dir, const char *const *words, int count, int number, struct lb_story *ret,
-                 struct lb_error *err) {
+int lb_story_find(const char *dir, const char *const *words, int count, int number, struct lb_story *ret,
+                  struct lb_error *err) {
   struct finder f = {.dir = dir, .told = ret, .err = err};
   *ret = (struct lb_story){0};
   int r = load_run(&f);
   if (r == 0) r = choose_cell(&f, words, count);
   if (r == 0) r = choose_trial(&f, number);
-  if (r < 0) lb_told_clear(ret);
+  if (r < 0) lb_story_clear(ret);
   return r;
 }
 
@@ -230,8 +230,8 @@ static int tell_each(const struct finder *f, struct lb_csv *csv, const int colum
   return r < 0 || !f->told->found ? r : tell(f->told, arg);
 }
 
-int lb_told_each(const char *dir, int (*tell)(const struct lb_story *told, void *arg), void *arg,
-                 struct lb_error *err) {
+int lb_story_each(const char *dir, int (*tell)(const struct lb_story *told, void *arg), void *arg,
+                  struct lb_error *err) {
   struct lb_story told = {0};
   struct finder f = {.dir = dir, .told = &told, .err = err};
   char path[PATH_MAX];
@@ -244,11 +244,11 @@ int lb_told_each(const char *dir, int (*tell)(const struct lb_story *told, void 
     r = tell_each(&f, &csv, column, tell, arg);
     lb_csv_close(&csv);
   }
-  lb_told_clear(&told);
+  lb_story_clear(&told);
   return r;
 }
 
-void lb_told_clear(struct lb_story *told) {
+void lb_story_clear(struct lb_story *told) {
   json_decref(told->run);
   *told = (struct lb_story){0};
 }
@@ -304,7 +304,7 @@ static void print_trial(const struct lb_story *told, FILE *out) {
 }
 
 /* All texts go through put(), those that seem harmless as well. */
-void lb_told_print(const struct lb_story *told, FILE *out) {
+void lb_story_print(const struct lb_story *told, FILE *out) {
   const char *title = lb_text_of(told->scenario, "title");
   print_verdict(told, out);
   fputs("  ", out);
@@ -406,11 +406,11 @@ static void append_options(struct command *c, const struct lb_story *told) {
 
 /* Trials are numbered from 1, so `-n TRIAL` makes all up to the chosen one, which has the same seed
  * again. */
-void lb_told_again(const struct lb_story *told, char *ret, size_t size) {
+void lb_story_again(const struct lb_story *told, char *ret, size_t size) {
   struct command c = {ret, size};
   const json_t *seed = json_object_get(told->run, "seed");
   *ret = '\0';
-  append(&c, "%s run", lb_called());
+  append(&c, "%s run", lb_process_called());
   append_scenario(&c, told);
   append(&c, " -b");
   append_word(&c, lb_text_of(told->cell, "system"));

@@ -29,23 +29,24 @@ struct lb_story {
   struct lb_told_trial trial;
 };
 
-/* Reads `dir`/run.json and trials.csv, finds the cell that `words` name (as lb_cell_named() says),
+/* Reads `dir`/run.json and trials.csv, finds the cell that `words` name (as lb_explain_cell_named() says),
  * and chooses: its first violated trial with a history, or the first one with a history if none was
- * violated; `number` > 0: among those with that number. 0 (release with lb_told_clear()), or -errno
+ * violated; `number` > 0: among those with that number. 0 (release with lb_story_clear()), or -errno
  * with one line in err: -EINVAL or -ENOENT when it is the input's fault. */
-int lb_told_find(const char *dir, const char *const *words, int count, int number, struct lb_story *ret,
-                 struct lb_error *err);
-void lb_told_clear(struct lb_story *told);
+int lb_story_find(const char *dir, const char *const *words, int count, int number, struct lb_story *ret,
+                  struct lb_error *err);
+void lb_story_clear(struct lb_story *told);
 /* The same of every cell that has a trial, in the order of trials.csv: calls `tell` with it (without `trials`) until
  * that returns other than 0. Returns that, or 0, or -errno as above. */
-int lb_told_each(const char *dir, int (*tell)(const struct lb_story *told, void *arg), void *arg, struct lb_error *err);
+int lb_story_each(const char *dir, int (*tell)(const struct lb_story *told, void *arg), void *arg,
+                  struct lb_error *err);
 
 /* What stands above the story: the verdict in the first line, the scenario, the trial, and what was
  * expected and why. */
-void lb_told_print(const struct lb_story *told, FILE *out);
+void lb_story_print(const struct lb_story *told, FILE *out);
 
 /* The command that makes trials like the chosen one, with the same seed, into ret. It can be pasted
  * into a shell, whatever the run's files say. */
-void lb_told_again(const struct lb_story *told, char *ret, size_t size);
+void lb_story_again(const struct lb_story *told, char *ret, size_t size);
 
 #endif

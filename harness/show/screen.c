@@ -121,13 +121,13 @@ static double rate_of(const struct lb_tally *tally, const struct lb_cell_sum *ce
     rates[count++] = clients_meet(cell->cell->scenario) ? tally->jobs[i].outcome.handoffs_per_s
                                                         : tally->jobs[i].outcome.grants_per_s;
   }
-  return count ? lb_median(rates, count) : -1;
+  return count ? lb_interval_median(rates, count) : -1;
 }
 
 static bool is_unexpected(const struct table *t, size_t c, size_t r) {
   for (int guard = 0; guard < LB_GUARD_COUNT; guard++) {
     const struct lb_cell_sum *cell = screen_at(t->grid, c, r, (enum lb_guard)guard);
-    if (cell && lb_cell_as_expected(cell) == 0) return true;
+    if (cell && lb_cell_sum_as_expected(cell) == 0) return true;
   }
   return false;
 }
@@ -352,7 +352,7 @@ static bool is_lock(const struct lb_cell *cell) {
   return cell->own || (cell->topology && cell->topology->data_count > 0);
 }
 
-static bool is_decided(const struct lb_cell_sum *cell) { return lb_cell_decided(cell) > 0; }
+static bool is_decided(const struct lb_cell_sum *cell) { return lb_cell_sum_decided(cell) > 0; }
 
 struct count {
   int asked, lost, stood; /* scenarios that were decided; of these lost; of these stuck or late */
@@ -478,7 +478,7 @@ static const struct lb_cell *most_telling(const struct lb_tally *tally) {
   for (size_t i = 0; i < tally->plan->cell_count; i++) {
     const struct lb_cell_sum *cell = &tally->cells[i];
     int worth = cell->trials == 0                         ? 0
-                : lb_cell_as_expected(cell) == 0          ? 4
+                : lb_cell_sum_as_expected(cell) == 0      ? 4
                 : !cell->violated || !is_lock(cell->cell) ? 0
                 : has_failover(cell->cell->scenario)      ? 3
                                                           : 2;
@@ -527,7 +527,7 @@ static void put_remarks(const struct lb_tally *tally, size_t width, FILE *out) {
   char *text = NULL;
   size_t size, shown = 0;
   FILE *lines = lb_need(open_memstream(&text, &size));
-  lb_print_remarks(tally, lines);
+  lb_display_remarks(tally, lines);
   fclose(lines);
   size_t all = lines_in(text);
   if (all == 1) put_text(text, REMARK_LINES, width, out);
@@ -541,7 +541,7 @@ static void put_unpredicted(const struct lb_tally *tally, size_t width, FILE *ou
   char *text = NULL;
   size_t size;
   FILE *lines = lb_need(open_memstream(&text, &size));
-  lb_print_unpredicted(tally, lines);
+  lb_display_unpredicted(tally, lines);
   fclose(lines);
   for (const char *at = text, *end; (end = strchr(at, '\n')); at = end + 1)
     put_line(at, (size_t)(end - at), false, width, out);
@@ -550,15 +550,16 @@ static void put_unpredicted(const struct lb_tally *tally, size_t width, FILE *ou
 
 /* ---- below it -------------------------------------------------------------------------------- */
 
-void lb_print_see_one(const struct lb_tally *tally, const char *dir, FILE *out) {
+void lb_screen_see_one(const struct lb_tally *tally, const char *dir, FILE *out) {
   const struct lb_cell *cell = most_telling(tally);
   if (!cell) return;
-  fprintf(out, "See one: %s explain %s %s.%s", lb_called(), lb_from_here(dir), cell->scenario->name, cell->system);
+  fprintf(out, "See one: %s explain %s %s.%s", lb_process_called(), lb_process_from_here(dir), cell->scenario->name,
+          cell->system);
   fprintf(out, cell->guard == LB_GUARD_NONE ? "\n" : ".%s\n", lb_guard_name(cell->guard));
 }
 
 static void put_next(const struct lb_screen *screen, FILE *out) {
-  lb_print_see_one(screen->tally, screen->dir, out);
+  lb_screen_see_one(screen->tally, screen->dir, out);
   if (*screen->longer) fprintf(out, "%s\n", screen->longer);
 }
 
@@ -584,7 +585,7 @@ static char *below(const struct lb_screen *screen, const struct lb_screen_grid *
   return text;
 }
 
-void lb_print_screen(const struct lb_screen *screen, FILE *out) {
+void lb_screen_print(const struct lb_screen *screen, FILE *out) {
   struct lb_screen_grid grid = {0};
   size_t width = least(lb_display_width(out), LB_SCREEN_COLUMNS);
   screen_grid_begin(screen->tally, &grid);

@@ -24,10 +24,10 @@ struct lb_screen {
 
 /* At most LB_SCREEN_LINES - after lines of LB_SCREEN_COLUMNS columns, fewer on a narrow terminal. Only a path can be
  * longer. Scenarios and systems that do not fit are left out, those with the fewest losses first; how many is said. */
-void lb_print_screen(const struct lb_screen *screen, FILE *out);
+void lb_screen_print(const struct lb_screen *screen, FILE *out);
 
 /* A line with the command that explains the cell whose history is worth reading first; nothing where none was lost or
  * unexpected. */
-void lb_print_see_one(const struct lb_tally *tally, const char *dir, FILE *out);
+void lb_screen_see_one(const struct lb_tally *tally, const char *dir, FILE *out);
 
 #endif

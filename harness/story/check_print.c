@@ -96,7 +96,7 @@ static void put_event(const struct lb_history *h, const struct lb_event *e, bool
   fprintf(out, "  %c %14.6f ms  ", within ? '|' : ' ', (double)(e->t - h->events[0].t) / 1e6);
   if (lb_event_is_fact(e)) {
     fputs(e->kind == LB_EV_FAULT ? "fault: " : "note: ", out);
-    lb_event_say(h, e, out);
+    lb_say_event(h, e, out);
   } else {
     lb_say_text(h->clients.name[e->client], out);
     fprintf(out, " %s", lb_event_kind_name(e->kind));
@@ -109,7 +109,7 @@ static void put_event(const struct lb_history *h, const struct lb_event *e, bool
   if (e->flags & LB_EVF_REFUSED) fputs(" (refused)", out);
   if (e->flags & LB_EVF_SHARED) fputs(" (shared)", out);
   if (e->flags & LB_EVF_EARLY) fputs(" (before it asked for the lock)", out);
-  if (e->flags & LB_EVF_CHECK) fprintf(out, ": %s", lb_check_say(e->check));
+  if (e->flags & LB_EVF_CHECK) fprintf(out, ": %s", lb_say_check(e->check));
   if (h->lines) fprintf(out, "  (line %llu, at %llu ns)", (unsigned long long)e->s, (unsigned long long)e->t);
   putc('\n', out);
 }

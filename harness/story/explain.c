@@ -530,7 +530,7 @@ static void put_facts(const struct story *y, const struct lb_event *e) {
   if (e->flags & LB_EVF_DUE && e->kind != LB_EV_CHECK) say(y, "%sdue at %t", separator, e->due);
   if (e->flags & LB_EVF_EARLY) say(y, "%sbefore it asked for the lock", separator), separator = ", ";
   if (e->flags & LB_EVF_REFUSED) say(y, "%srefused", separator);
-  if (e->flags & LB_EVF_CHECK) say(y, "%s%s", separator, lb_check_say(e->check));
+  if (e->flags & LB_EVF_CHECK) say(y, "%s%s", separator, lb_say_check(e->check));
   if (e->flags & LB_EVF_DUE && e->check == LB_CHECK_NO_ANSWER) say(y, ", asked at %t", e->due);
 }
 
@@ -540,9 +540,9 @@ static void put_fault(const struct story *y, size_t fault) {
   if (touched != LB_NO_EVENT) {
     const struct lb_fact *f = lb_event_fact(y->h, &y->event[touched]);
     say(y, ": ");
-    if (f->host == LB_NO_NAME) lb_event_say(y->h, &y->event[touched], y->out);
+    if (f->host == LB_NO_NAME) lb_say_event(y->h, &y->event[touched], y->out);
     else say(y, "%s", y->h->texts.name[f->host]);
-    if (f->from != LB_NO_NAME) say(y, "%s%s", lb_touched_say(y->h, f), y->h->texts.name[f->from]);
+    if (f->from != LB_NO_NAME) say(y, "%s%s", lb_say_touched(y->h, f), y->h->texts.name[f->from]);
   }
   if (proof != LB_NO_EVENT) say(y, "  (proved, %l later)", y->event[proof].t - y->event[fault].t);
 }
@@ -576,7 +576,7 @@ static void put_line(const struct story *y, size_t i) {
   put_padded(y, of_client ? client : e->kind == LB_EV_FAULT ? "FAULT" : "seen", y->name_width);
   say(y, "  ");
   if (of_client) put_padded(y, lb_event_kind_name(e->kind), alone ? 0 : 8);
-  else lb_event_say(y->h, e, y->out);
+  else lb_say_event(y->h, e, y->out);
   const struct lb_fact *f = server == LB_NO_EVENT ? &lb_no_fact : lb_event_fact(y->h, &y->event[server]);
   if (f->host != LB_NO_NAME) say(y, e->kind == LB_EV_GRANTED ? "  by %s" : "  at %s", y->h->texts.name[f->host]);
   put_facts(y, e);

@@ -86,10 +86,10 @@ static void say_touched(const struct lb_history *h, const struct lb_fact *f, FIL
     return;
   }
   put(h, "", f->verb, out), put(h, " ", f->host, out);
-  if (f->from != LB_NO_NAME) put(h, lb_touched_say(h, f), f->from, out);
+  if (f->from != LB_NO_NAME) put(h, lb_say_touched(h, f), f->from, out);
 }
 
-const char *lb_touched_say(const struct lb_history *h, const struct lb_fact *touched) {
+const char *lb_say_touched(const struct lb_history *h, const struct lb_fact *touched) {
   const char *verb = touched->verb < h->texts.count ? h->texts.name[touched->verb] : "";
   bool parts = strcmp(verb, "cut") == 0 || strcmp(verb, "heal") == 0;
   return parts ? " from " : " to ";
@@ -138,7 +138,7 @@ static void say_undone(const struct lb_history *h, const char *before, const str
   put(h, ": ", f->why, out);
 }
 
-const char *lb_check_say(unsigned check) {
+const char *lb_say_check(unsigned check) {
   static const char *const results[] = {
       [LB_CHECK_PASSED] = "passed",     [LB_CHECK_LEASE_OVER] = "lease over",
       [LB_CHECK_IN_DOUBT] = "in doubt", [LB_CHECK_SESSION_OVER] = "session over",
@@ -151,7 +151,7 @@ const char *lb_check_say(unsigned check) {
 static const char *const phases[] = {"", [LB_PHASE_MEASURE] = "measure", [LB_PHASE_END] = "end",
                                      [LB_PHASE_CLOSING] = "closing", [LB_PHASE_CLOSED] = "closed"};
 
-void lb_event_say(const struct lb_history *h, const struct lb_event *e, FILE *out) {
+void lb_say_event(const struct lb_history *h, const struct lb_event *e, FILE *out) {
   const struct lb_fact *f = lb_event_fact(h, e);
   switch (e->kind) {
     case LB_EV_FAULT:

@@ -180,7 +180,7 @@ void lb_facts_if(const struct lb_protocol *protocol, const union lb_value *optio
   lb_facts_take(ret, stated_of(protocol), LB_TERM_OF_LOCK, &err);
   if (assumed) lb_facts_set(ret, assumed->fact, assumed->value);
   add_settings(protocol, options, scenario, ret);
-  if (scenario) lb_facts_of_steps(scenario, topology, ret);
+  if (scenario) lb_steps_facts(scenario, topology, ret);
   if (scenario && topology->detector_ms > 0 && scenario->ttl_ms >= ELECTIONS * topology->detector_ms)
     lb_facts_set(ret, "lasts", "past-election");
   if (assumed) lb_facts_set(ret, assumed->fact, assumed->value); /* an option does not undo it */

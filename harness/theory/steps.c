@@ -117,7 +117,7 @@ static const char *jump_of(const struct lb_scenario *scenario) {
   return jump;
 }
 
-void lb_facts_of_steps(const struct lb_scenario *scenario, const struct lb_topology *topology, struct lb_facts *ret) {
+void lb_steps_facts(const struct lb_scenario *scenario, const struct lb_topology *topology, struct lb_facts *ret) {
   lb_facts_set(ret, "reached", reaches_all(scenario, topology->data_count) ? "all" : "majority");
   lb_facts_set(ret, "heard", heard_of(scenario));
   lb_facts_set(ret, "jump", jump_of(scenario));

@@ -10,6 +10,6 @@
 #include "servers/topology.h"
 
 /* What the steps of a timeline do before and at its faults; lb_facts_of() puts it in. */
-void lb_facts_of_steps(const struct lb_scenario *scenario, const struct lb_topology *topology, struct lb_facts *ret);
+void lb_steps_facts(const struct lb_scenario *scenario, const struct lb_topology *topology, struct lb_facts *ret);
 
 #endif

@@ -39,17 +39,17 @@ static size_t find_attack(const char *name) {
   return i;
 }
 
-const char *lb_attack_what(const char *name) {
+const char *lb_theory_attack_what(const char *name) {
   size_t i = find_attack(name);
   return i < attack_count ? attacks[i].what : NULL;
 }
 
-bool lb_attack_exists(const char *name, const char **ret_near) {
+bool lb_theory_has_attack(const char *name, const char **ret_near) {
   const char *known[ATTACKS_MAX];
   size_t count = 0;
   for (size_t i = 0; i < attack_count; i++)
     if (strcmp(attacks[i].name, "guards") != 0) known[count++] = attacks[i].name;
-  *ret_near = lb_suggest(name, known, count);
+  *ret_near = lb_text_suggest(name, known, count);
   return find_attack(name) < attack_count && strcmp(name, "guards") != 0;
 }
 

@@ -43,9 +43,9 @@ int lb_theory_parse(const char *path, const char *data, size_t size, struct lb_e
 /* All rules in the order of the file; NULL behind the last. */
 const struct lb_rule *lb_rule_at(size_t index);
 /* Whether there is a section of rules of this name; *ret_near is the nearest one if there is not, or NULL. */
-bool lb_attack_exists(const char *name, const char **ret_near);
+bool lb_theory_has_attack(const char *name, const char **ret_near);
 /* The line `what` of an attack, NULL = there is no such attack. Static. */
-const char *lb_attack_what(const char *name);
+const char *lb_theory_attack_what(const char *name);
 /* Whether it holds only where the fact has one of these values, "VALUE|VALUE". */
 bool lb_rule_asks(const struct lb_rule *rule, const char *fact, const char *values);
 /* As if this rule were not there; NULL = all are. For `which`, and the test that each is needed. */

@@ -94,7 +94,7 @@ static int refuse_lock(struct lb_ini *ini) {
   const struct lb_protocol *lock;
   size_t count = 0;
   while (count < LOCKS_MAX && (lock = lb_protocol_at(count))) words[count++] = lock->name;
-  const char *near = lb_suggest(ini->key, words, count);
+  const char *near = lb_text_suggest(ini->key, words, count);
   if (near) return lb_ini_refuse(ini, -EINVAL, "no lock '%s', did you mean '%s'?", ini->key, near);
   return lb_ini_refuse(ini, -EINVAL, "no lock '%s', expected a lock of ours", ini->key);
 }

@@ -168,7 +168,7 @@ void lb_schedule_clear(struct lb_schedule *schedule) {
 static int schedule_write(const struct lb_schedule *schedule, const char *run_dir, const char *name) {
   char path[4200];
   snprintf(path, sizeof path, "%s/schedules", run_dir);
-  int r = lb_make_dirs(path);
+  int r = lb_files_make_dirs(path);
   if (r < 0) return r;
   snprintf(path, sizeof path, "%s/schedules/%s.txt", run_dir, name);
   FILE *out = fopen(path, "we");
@@ -179,7 +179,7 @@ static int schedule_write(const struct lb_schedule *schedule, const char *run_di
     if (f->drawn) fprintf(out, " (in place of: %s)", f->drawn);
     fputc('\n', out);
   }
-  return lb_close_written(out);
+  return lb_files_close_written(out);
 }
 
 struct campaign {

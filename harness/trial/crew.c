@@ -233,7 +233,7 @@ static size_t key_count(const struct lb_trial_plan *plan) {
 
 int lb_crew_gather(struct lb_stage *s) {
   static struct lb_host here = {.name = "controller", .address = "127.0.0.1", .netns = -1};
-  const struct lb_driver *driver = lb_driver_of(s->plan->protocol, s->plan->scenario->driver == LB_BY_COROUTINE);
+  const struct lb_driver *driver = lb_client_driver_of(s->plan->protocol, s->plan->scenario->driver == LB_BY_COROUTINE);
   size_t writers = driver->writers(s->client_count);
   s->memory = lb_memory_map(s->client_count, writers, key_count(s->plan));
   if (!s->memory) return -ENOMEM;

@@ -398,7 +398,7 @@ static int prove_far(struct lb_stage *s, struct lb_line *line) {
   return 0;
 }
 
-int lb_distance_make(struct lb_stage *s) {
+int lb_fault_make_distance(struct lb_stage *s) {
   const struct lb_scenario *scenario = s->plan->scenario;
   struct lb_error err;
   struct lb_line *line;

@@ -22,6 +22,6 @@ int lb_fault_all_met(struct lb_stage *stage, struct lb_error *err);
 
 /* Makes all links of a load with `round_trip_ms` late by half of it, once sessions are there, and proves
  * it by a packet on each. */
-int lb_distance_make(struct lb_stage *stage);
+int lb_fault_make_distance(struct lb_stage *stage);
 
 #endif

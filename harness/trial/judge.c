@@ -47,7 +47,7 @@ static void name_servers(struct lb_stage *s) {
     if (*shared == LB_NO_NAME) {
       struct lb_fact fact = lb_no_fact;
       if (known) fact.host = names_of(s, voted ? e->value : UINT64_C(1) << e->value);
-      *shared = lb_facts_add(h, &fact);
+      *shared = lb_history_facts_add(h, &fact);
     }
     e->fact = *shared;
     e->value = 0;

@@ -42,7 +42,7 @@ static int write_latency(const struct lb_stage *s, const struct lb_stats *st, co
     latency_rows(plan, "handoff", &st->handoff, out);
     latency_rows(plan, "release", &st->release, out);
   }
-  return lb_close_written(out);
+  return lb_files_close_written(out);
 }
 
 static int write_series(const struct lb_stage *s, const struct lb_stats *st) {
@@ -56,7 +56,7 @@ static int write_series(const struct lb_stage *s, const struct lb_stats *st) {
             (unsigned long long)x->busy, (unsigned long long)x->timeouts, (unsigned long long)x->unknowns,
             (double)x->wait_p50_ns / 1e3, (double)x->wait_p99_ns / 1e3);
   }
-  return lb_close_written(out);
+  return lb_files_close_written(out);
 }
 
 /* ---- the history ------------------------------------------------------------------------------------------------- */
@@ -68,7 +68,7 @@ static void add_at_end(struct lb_history *h, enum lb_event_kind kind, uint32_t c
                            .s = last ? last->s : 0,
                            .client = client,
                            .key = LB_NO_NAME,
-                           .fact = lb_facts_add(h, fact),
+                           .fact = lb_history_facts_add(h, fact),
                            .kind = (uint16_t)kind};
   lb_history_add(h, &event);
 }
@@ -110,7 +110,7 @@ static int write_history(struct lb_stage *s, const struct lb_check *check, struc
   if (shortened) add_at_end(&s->history, LB_EV_SHORTENED, LB_NO_NAME, &kept);
   FILE *file = open_part(s, "histories", "hist");
   if (!file) return -errno;
-  int r = lb_history_write(&s->history, file), closed = lb_close_written(file);
+  int r = lb_history_write(&s->history, file), closed = lb_files_close_written(file);
   out->history_kept = r == 0 && closed == 0;
   return r < 0 ? r : closed;
 }
@@ -123,7 +123,7 @@ static int write_faults(const struct lb_stage *s) {
   struct lb_history faults = s->history;
   char path[4000];
   snprintf(path, sizeof path, "%s/faults", s->run_dir);
-  int r = lb_make_dirs(path), closed;
+  int r = lb_files_make_dirs(path), closed;
   FILE *file = r == 0 ? open_part(s, "faults", "jsonl") : NULL;
   if (!file) return r < 0 ? r : -errno;
   faults.count = 0;
@@ -134,7 +134,7 @@ static int write_faults(const struct lb_stage *s) {
   }
   r = faults.events ? lb_history_write_json(&faults, file) : -ENOMEM;
   free(faults.events);
-  closed = lb_close_written(file);
+  closed = lb_files_close_written(file);
   return r < 0 ? r : closed;
 }
 

@@ -28,7 +28,7 @@ enum { START_S = 60, WELL_MS = 4000 }; /* WELL_MS: who was cut off asks the othe
  * in a sandbox, where the mount ends with the trial. */
 static int prepare_folder(struct lb_stage *s, const char *scratch) {
   const struct lb_trial_plan *plan = s->plan;
-  int r = lb_make_dirs(scratch);
+  int r = lb_files_make_dirs(scratch);
   if (r == 0 && !lb_topology_on_disk(plan->topology, plan->scenario->memory_storage) && lb_proc_sandboxed)
     r = lb_sandbox_mount_memory(scratch);
   return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "cannot prepare %s: %s", scratch, strerror(-r)) : 0;
@@ -49,7 +49,7 @@ static int place_server(struct lb_stage *s, size_t i, const char *scratch) {
               : snprintf(server->log, sizeof server->log, "%s/logs/%s/%s.log", s->run_dir, s->plan->name, server->name);
   if (n >= (int)sizeof server->dir || m >= (int)sizeof server->log)
     return lb_stage_doubt(s, LB_UNDECIDED, "the path of the results folder is too long for the servers' files");
-  int r = lb_make_dirs(server->dir);
+  int r = lb_files_make_dirs(server->dir);
   return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "cannot make %s: %s", server->dir, strerror(-r)) : 0;
 }
 
@@ -183,8 +183,8 @@ void lb_site_close(struct lb_stage *s) {
   lb_cut_forget_all(&s->net);
   lb_line_forget_all(&s->net);
   lb_net_down(&s->net);
-  lb_remove_tree(s->site.scratch);
-  if (s->site.logs[0] && !s->site.keep_logs) lb_remove_tree(s->site.logs);
+  lb_files_remove_tree(s->site.scratch);
+  if (s->site.logs[0] && !s->site.keep_logs) lb_files_remove_tree(s->site.logs);
   s->site = (struct lb_site){0};
 }
 
@@ -211,7 +211,7 @@ static bool as_patient(const struct lb_site_needs *a, const struct lb_site_needs
   return a->late_ms == b->late_ms && a->lossy == b->lossy;
 }
 
-bool lb_share_together(const struct lb_trial_plan *a, const struct lb_trial_plan *b) {
+bool lb_site_together(const struct lb_trial_plan *a, const struct lb_trial_plan *b) {
   struct lb_site_needs of_a = lb_site_needs(a), of_b = lb_site_needs(b);
   return may_share(a) && may_share(b) && a->topology == b->topology && on_disk(a) == on_disk(b) &&
          as_patient(&of_a, &of_b);
@@ -225,21 +225,21 @@ static struct lb_site_needs both(struct lb_site_needs a, struct lb_site_needs b)
   return a;
 }
 
-struct lb_pool *lb_pool_join(struct lb_pool pools[], size_t *count, const struct lb_trial_plan *plan) {
+struct lb_pool *lb_site_pool_join(struct lb_pool pools[], size_t *count, const struct lb_trial_plan *plan) {
   for (size_t i = 0; i < *count; i++) {
     struct lb_pool *pool = &pools[i];
-    if (!lb_share_together(pool->first, plan) && !lb_heat_shared(pool->first, plan)) continue;
+    if (!lb_site_together(pool->first, plan) && !lb_workload_heat_shared(pool->first, plan)) continue;
     pool->needs = both(pool->needs, lb_site_needs(plan));
     pool->jobs++;
     return pool;
   }
-  if (!may_share(plan) && !lb_heat_needed(plan)) return NULL;
+  if (!may_share(plan) && !lb_workload_heat_needed(plan)) return NULL;
   struct lb_site_needs needs = lb_site_needs(plan);
   pools[*count] = (struct lb_pool){plan, both(needs, needs), 1};
   return &pools[(*count)++];
 }
 
-bool lb_share_fits(const struct lb_site *site, const struct lb_trial_plan *plan) {
+bool lb_site_fits(const struct lb_site *site, const struct lb_trial_plan *plan) {
   struct lb_site_needs needs = lb_site_needs(plan);
   const struct lb_site_needs *has = &site->has;
   return needs.clients <= has->clients && needs.network <= has->network && needs.clocks <= has->clocks &&
@@ -266,7 +266,7 @@ static bool links_are_whole(struct lb_stage *s, struct lb_error *err) {
   return true;
 }
 
-bool lb_share_go_on(struct lb_stage *s, struct lb_error *err) {
+bool lb_site_go_on(struct lb_stage *s, struct lb_error *err) {
   if (!leaves_nothing(s->plan->scenario, err) || !links_are_whole(s, err)) return false;
   if (lb_cluster_await_health(&s->cluster, lb_in_ms(WELL_MS)) == 0) return true;
   lb_refuse(err, "%s", s->cluster.err.text);

@@ -29,14 +29,14 @@ void lb_site_close(struct lb_stage *stage);
 
 /* Whether two timelines can be played on one site, as far as that can be said before: they have the same servers with
  * the same settings, and these can be asked whether they are well. */
-bool lb_share_together(const struct lb_trial_plan *a, const struct lb_trial_plan *b);
+bool lb_site_together(const struct lb_trial_plan *a, const struct lb_trial_plan *b);
 /* Puts a trial into the pool of those that can have its servers, or that share heated ones with it (workload.h); a new
  * one if there is none. `pools` has room for another one. NULL = no other trial can share its servers. */
-struct lb_pool *lb_pool_join(struct lb_pool pools[], size_t *count, const struct lb_trial_plan *plan);
+struct lb_pool *lb_site_pool_join(struct lb_pool pools[], size_t *count, const struct lb_trial_plan *plan);
 /* Whether the site as it was built has what this plan needs. */
-bool lb_share_fits(const struct lb_site *site, const struct lb_trial_plan *plan);
+bool lb_site_fits(const struct lb_site *site, const struct lb_trial_plan *plan);
 /* Between two trials, when the clients of the first have ended: takes back what its faults have left, proves that, and
  * waits for the servers to be well. True if another trial may be played on the site; else err says why not. */
-bool lb_share_go_on(struct lb_stage *stage, struct lb_error *err);
+bool lb_site_go_on(struct lb_stage *stage, struct lb_error *err);
 
 #endif

@@ -55,7 +55,7 @@ static void record_of(struct lb_stage *s, enum lb_event_kind kind, const struct 
                    (struct lb_event){.kind = (uint16_t)kind,
                                      .client = client ? client->number : LB_NO_NAME,
                                      .key = LB_NO_NAME,
-                                     .fact = lb_facts_add(&s->history, fact)});
+                                     .fact = lb_history_facts_add(&s->history, fact)});
 }
 
 static void record(struct lb_stage *s, enum lb_event_kind kind, const struct lb_fact *fact) {

@@ -58,7 +58,7 @@ static int log_folder(const struct lb_stage *s, char *path, size_t size) {
 static int make_log_folder(struct lb_stage *s) {
   char path[4000];
   int r = log_folder(s, path, sizeof path);
-  if (r == 0) r = lb_make_dirs(path);
+  if (r == 0) r = lb_files_make_dirs(path);
   return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "cannot make the folder of its logs: %s", strerror(-r)) : 0;
 }
 
@@ -76,7 +76,7 @@ static void clear_logs(const struct lb_stage *s, bool keep) {
   char path[4000];
   if (log_folder(s, path, sizeof path) < 0) return;
   if (keep) remove_empty(path); /* without servers, and if clients print nothing, there is nothing to keep */
-  else lb_remove_tree(path);
+  else lb_files_remove_tree(path);
 }
 
 static void clear_stage(struct lb_stage *s) {
@@ -147,7 +147,7 @@ static void note_pipe(const struct lb_stage *s, struct lb_outcome *ret) {
 /* Whether the servers are there for the next trial, too, as far as that can be said before it is asked of them. */
 static bool goes_on(const struct lb_stage *s, const struct lb_trial_plan *plan, const struct lb_trial_plan *then) {
   if (!then || then->fresh) return false;
-  return lb_heat_shared(plan, then) || (lb_share_together(plan, then) && lb_share_fits(&s->site, then));
+  return lb_workload_heat_shared(plan, then) || (lb_site_together(plan, then) && lb_site_fits(&s->site, then));
 }
 
 /* The logs of servers that serve several timelines belong to none of them. */
@@ -156,7 +156,7 @@ static int make_shared_logs(struct lb_stage *s) {
   if (log_folder(s, path, sizeof path) < 0 ||
       snprintf(s->site.logs, sizeof s->site.logs, "%s.servers", path) >= (int)sizeof s->site.logs)
     return -ENAMETOOLONG;
-  return lb_make_dirs(s->site.logs);
+  return lb_files_make_dirs(s->site.logs);
 }
 
 /* Order matters. All clients have ended before anything is judged, so no process writes into the memory any more. The
@@ -201,7 +201,7 @@ static void heat(struct lb_stage *s, const struct lb_trial_plan *heating, const 
   if (clients > needs.clients) needs.clients = clients;
   bool open = make_log_folder(s) == 0 && lb_site_open(s, &needs) == 0 && lb_site_enter(s) == 0;
   if (open) log_folder(s, s->site.logs, sizeof s->site.logs);
-  s->site.keep_logs = !open || lb_crew_start(s) < 0 || lb_heat_play(s) < 0;
+  s->site.keep_logs = !open || lb_crew_start(s) < 0 || lb_workload_heat_play(s) < 0;
   if (s->site.keep_logs) lb_site_close(s);
   atomic_store(&s->memory->phase, LB_PHASE_STOP);
   lb_crew_end(s);
@@ -216,14 +216,14 @@ int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct l
   struct lb_outcome outcome;
   struct lb_error err;
   int r = 0;
-  lb_environ_forget();
+  lb_process_forget_environ();
   stage = (struct lb_stage){.run_dir = run_dir, .live = live};
   for (const struct lb_trial_plan *then; plan && r == 0; plan = then) {
-    bool heated = lb_heat_plan(plan, &heats, &heating);
+    bool heated = lb_workload_heat_plan(plan, &heats, &heating);
     if (heated && !stage.site.is_open) heat(&stage, &heating, plan);
     r = run_trial(&stage, plan, heated, &outcome);
     tell(to, r, &outcome);
-    if (stage.site.is_open && !stage.heats && !lb_share_go_on(&stage, &err)) lb_site_close(&stage);
+    if (stage.site.is_open && !stage.heats && !lb_site_go_on(&stage, &err)) lb_site_close(&stage);
     then = plan->pool && r == 0 ? next(to) : NULL;
     if (stage.site.is_open && !goes_on(&stage, plan, then)) lb_site_close(&stage);
   }

@@ -187,7 +187,7 @@ static void warm_up(struct lb_stage *s) {
 }
 
 int lb_workload_begin(struct lb_stage *s) {
-  int r = lb_distance_make(s);
+  int r = lb_fault_make_distance(s);
   if (r < 0) return r;
   for (size_t i = 0; i < s->client_count; i++) {
     r = lb_client_send(&s->client[i], (struct lb_command){.verb = LB_DO_WORK});
@@ -216,20 +216,21 @@ int lb_workload_play(struct lb_stage *s) {
 /* Three JVMs on two processors took 50 s. At the end they compile what is rarely done, a method now and then. */
 enum { CLIENTS = 16, KEYS = 8, WAIT_MS = 5000, MOST_S = 120, STREAM_HEAT = 13 };
 
-bool lb_heat_needed(const struct lb_trial_plan *plan) {
+bool lb_workload_heat_needed(const struct lb_trial_plan *plan) {
   return plan->scenario->kind == LB_KIND_LOAD && plan->scenario->settle_s > 0 && plan->guard == LB_GUARD_NONE &&
          !plan->scenario->apart && plan->topology->family && plan->topology->family->compiling;
 }
 
-bool lb_heat_shared(const struct lb_trial_plan *a, const struct lb_trial_plan *b) {
-  return lb_heat_needed(a) && lb_heat_needed(b) && a->topology == b->topology && a->trial == b->trial &&
-         a->scenario->ttl_ms == b->scenario->ttl_ms && a->scenario->memory_storage == b->scenario->memory_storage;
+bool lb_workload_heat_shared(const struct lb_trial_plan *a, const struct lb_trial_plan *b) {
+  return lb_workload_heat_needed(a) && lb_workload_heat_needed(b) && a->topology == b->topology &&
+         a->trial == b->trial && a->scenario->ttl_ms == b->scenario->ttl_ms &&
+         a->scenario->memory_storage == b->scenario->memory_storage;
 }
 
-lb_ns lb_heat_most(void) { return MOST_S * LB_NS_PER_S; }
+lb_ns lb_workload_heat_most(void) { return MOST_S * LB_NS_PER_S; }
 
-bool lb_heat_plan(const struct lb_trial_plan *plan, struct lb_scenario *scenario, struct lb_trial_plan *ret) {
-  if (!lb_heat_needed(plan)) return false;
+bool lb_workload_heat_plan(const struct lb_trial_plan *plan, struct lb_scenario *scenario, struct lb_trial_plan *ret) {
+  if (!lb_workload_heat_needed(plan)) return false;
   *scenario = *plan->scenario;
   scenario->keys = KEYS;
   scenario->hold_ms = scenario->think_ms = scenario->rate_per_s = scenario->skew = 0;
@@ -243,8 +244,8 @@ bool lb_heat_plan(const struct lb_trial_plan *plan, struct lb_scenario *scenario
   return true;
 }
 
-int lb_heat_play(struct lb_stage *s) {
-  lb_ns begin = lb_clock_ns(), most = begin + lb_heat_most();
+int lb_workload_heat_play(struct lb_stage *s) {
+  lb_ns begin = lb_clock_ns(), most = begin + lb_workload_heat_most();
   struct compilers compilers = {0};
   for (size_t i = 0; i < s->client_count; i++)
     if (lb_client_send(&s->client[i], (struct lb_command){.verb = LB_DO_WORK}) < 0)

@@ -41,14 +41,14 @@ bool lb_settle_add(struct lb_settle *settle, uint64_t count);
 /* ---- servers that compile what they do often are heated before their speed is measured, by a load that is not ---- */
 
 /* Whether the servers of this trial have to be heated: its rate has to settle, and they compile. */
-bool lb_heat_needed(const struct lb_trial_plan *plan);
+bool lb_workload_heat_needed(const struct lb_trial_plan *plan);
 /* Whether two trials can share servers that were heated once: both need it, their servers start alike, and they are of
  * the same round. So repeats have servers of their own. */
-bool lb_heat_shared(const struct lb_trial_plan *a, const struct lb_trial_plan *b);
-lb_ns lb_heat_most(void); /* the longest that heating may take */
+bool lb_workload_heat_shared(const struct lb_trial_plan *a, const struct lb_trial_plan *b);
+lb_ns lb_workload_heat_most(void); /* the longest that heating may take */
 /* The trial that heats the servers for `plan`. Fills both; *ret points to *scenario. False: nothing has to be heated. */
-bool lb_heat_plan(const struct lb_trial_plan *plan, struct lb_scenario *scenario, struct lb_trial_plan *ret);
+bool lb_workload_heat_plan(const struct lb_trial_plan *plan, struct lb_scenario *scenario, struct lb_trial_plan *ret);
 /* Plays it, with a crew that has started; fills stage->site. */
-int lb_heat_play(struct lb_stage *stage);
+int lb_workload_heat_play(struct lb_stage *stage);
 
 #endif

@@ -73,7 +73,7 @@ static void place_server(size_t i, const char *dir) {
   s->extra_port[1] = lb_net_port(&net);
   snprintf(s->dir, sizeof s->dir, "%s/%s", dir, s->name);
   snprintf(s->log, sizeof s->log, "%s/%s.log", dir, s->name);
-  if (lb_make_dirs(s->dir) < 0) err(1, "%s", s->dir);
+  if (lb_files_make_dirs(s->dir) < 0) err(1, "%s", s->dir);
 }
 
 static void start_servers(const char *dir, struct lb_target *ret) {
@@ -179,7 +179,7 @@ static double alone(struct peer_side *ours) {
     ms[i] = turn(ours, i, 1, plan.seconds / 2).figures.release_ms;
     printf("%s %.2f ms at %s", i ? "," : "", ms[i], cluster.server[i].name);
   }
-  double median = lb_median(ms, cluster.data_count);
+  double median = lb_interval_median(ms, cluster.data_count);
   printf(" (median of %zu servers %.2f ms; %s leads)\n", cluster.data_count, median,
          cluster.server[lb_cluster_primary(&cluster, lb_clock_ns() + ASK_S * LB_NS_PER_S)].name);
   return median;
@@ -198,7 +198,7 @@ static void tell_window(size_t clients, size_t number, const struct peer_side *s
 static double median_of(const struct window *w, double (*value)(const struct window *w)) {
   double values[WINDOWS_MAX];
   for (size_t i = 0; i < plan.windows; i++) values[i] = value(&w[i]);
-  return lb_median(values, plan.windows);
+  return lb_interval_median(values, plan.windows);
 }
 
 static double rate(const struct window *w) { return w->figures.handoffs_per_s; }
@@ -227,7 +227,7 @@ static void tell_ratio(size_t clients, const struct peer_side *other, const stru
                        const struct window *theirs) {
   double pair[WINDOWS_MAX];
   for (size_t i = 0; i < plan.windows; i++) pair[i] = rate(&ours[i]) / rate(&theirs[i]);
-  double median = lb_median(pair, plan.windows); /* sorts them */
+  double median = lb_interval_median(pair, plan.windows); /* sorts them */
   printf("%2zu clients, hand-offs per second, zk-sequential / %s: %.2f, the median of %zu pairs:", clients, other->name,
          median, plan.windows);
   for (size_t i = 0; i < plan.windows; i++) printf(" %.2f", pair[i]);
@@ -323,6 +323,6 @@ int main(int argc, char **argv) {
     exit(0);
   }
   int code = await_end(worker, &signals);
-  lb_remove_tree(dir);
+  lb_files_remove_tree(dir);
   return code;
 }

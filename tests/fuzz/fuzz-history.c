@@ -87,7 +87,7 @@ static void say(const struct lb_history *h) {
     size_t size = 0;
     FILE *out = open_memstream(&said, &size);
     demand(out != NULL, "out of memory");
-    lb_event_say(h, &h->events[i], out);
+    lb_say_event(h, &h->events[i], out);
     fclose(out);
     demand(lb_event_is_fact(&h->events[i]) || size == 0, "an event that is no fact was said");
     for (size_t at = 0; at < size; at++)

@@ -34,7 +34,7 @@ static void check_rule(const struct lb_rule *rule) {
   bool of_guards = strcmp(rule->attack, "guards") == 0;
   promise(rule->line > 0 && *rule->attack && *rule->text && *rule->reason, "a rule has all its parts");
   promise(!rule->shows || rule->verdict == LB_VIOLATED, "there is evidence of a violation only");
-  promise(lb_attack_exists(rule->attack, &near) != of_guards, "its section is an attack, but for the guards");
+  promise(lb_theory_has_attack(rule->attack, &near) != of_guards, "its section is an attack, but for the guards");
   lb_facts_default(&facts);
   for (int guard = 0; guard < LB_GUARD_COUNT; guard++)
     if (lb_theory_predict(rule->attack, &facts, (enum lb_guard)guard, &p))

@@ -30,8 +30,8 @@ static inline struct lb_hunt_system system_of(const char *name) {
 static inline size_t find_in(const struct lb_hunt_space *space, const char *id) {
   struct lb_hunt_timeline timeline;
   struct lb_error err;
-  assert_int_equal(lb_hunt_of_id(id, &timeline, &err), 0);
-  ptrdiff_t at = lb_hunt_find(space, &timeline);
+  assert_int_equal(lb_hunt_timeline_of_id(id, &timeline, &err), 0);
+  ptrdiff_t at = lb_hunt_space_find(space, &timeline);
   if (at < 0) fail_msg("there is no %s", id);
   return (size_t)at;
 }

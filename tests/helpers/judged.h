@@ -28,7 +28,7 @@ static inline struct world *world_of(int clients, int trial, int64_t ttl_ms) {
   if (!w || !scratch_folder(w->dir, sizeof w->dir, "judge")) return NULL;
   for (int parts = 0; parts < 2; parts++) {
     snprintf(path, sizeof path, "%s/%s", w->dir, parts ? "parts" : "histories");
-    if (lb_make_dirs(path) < 0) return NULL;
+    if (lb_files_make_dirs(path) < 0) return NULL;
   }
   w->protocol = (struct lb_protocol){.name = "p", .traits = LB_TRAIT_LEASED};
   w->scenario =
@@ -52,7 +52,7 @@ static inline struct world *world_of(int clients, int trial, int64_t ttl_ms) {
 static inline void world_end(struct world *w) {
   lb_history_clear(&w->stage.history);
   lb_memory_unmap(w->stage.memory);
-  lb_remove_tree(w->dir);
+  lb_files_remove_tree(w->dir);
   free(w);
 }
 

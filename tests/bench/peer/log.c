@@ -73,7 +73,7 @@ double peer_release_ms(const struct peer_log *log, lb_ns begin, lb_ns end, size_
   for (size_t i = 0; i < count; i++)
     if (cycle[i].at.granted >= begin && cycle[i].at.granted < end)
       ms[releases++] = (double)(cycle[i].at.released - cycle[i].at.release) / 1e6;
-  double median = releases ? lb_median(ms, releases) : 0;
+  double median = releases ? lb_interval_median(ms, releases) : 0;
   *ret_count = releases;
   free(cycle);
   free(ms);
@@ -96,7 +96,7 @@ struct peer_figures peer_figures(const struct peer_log *log, lb_ns begin, lb_ns 
   f.release_ms = peer_release_ms(log, begin, end, &grants);
   f.grants_per_s = (double)grants / seconds;
   f.handoffs_per_s = (double)f.handoffs / seconds;
-  if (f.handoffs) f.handoff_ms = lb_median(handoff, f.handoffs);
+  if (f.handoffs) f.handoff_ms = lb_interval_median(handoff, f.handoffs);
   free(cycle);
   free(handoff);
   return f;

@@ -56,7 +56,7 @@ static int start(void **state) {
 static int stop(void **state) {
   (void)state;
   lb_cluster_stop(&cluster);
-  lb_remove_tree(dir);
+  lb_files_remove_tree(dir);
   return 0;
 }
 

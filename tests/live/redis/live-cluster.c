@@ -220,7 +220,7 @@ int main(void) {
   }
   lb_cluster_stop(&cluster);
   if (failures) printf("# logs are kept in %s\n", folder);
-  else lb_remove_tree(folder);
+  else lb_files_remove_tree(folder);
   printf("1..%d\n", points);
   return failures > 0;
 }

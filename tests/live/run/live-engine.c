@@ -78,7 +78,7 @@ static int tear_down(void **state) {
   struct world *w = *state;
   lb_rundir_close(&w->dir);
   lb_plan_clear(&w->plan);
-  lb_remove_tree(w->folder);
+  lb_files_remove_tree(w->folder);
   free(w);
   return 0;
 }
@@ -130,7 +130,7 @@ TEST(those_of_one_pool_can_have_the_same_servers) {
                                  plan_of("none", &timeline, 2)};
   struct lb_pool pools[5], *pool[5];
   size_t count = 0;
-  for (size_t i = 0; i < 5; i++) pool[i] = lb_pool_join(pools, &count, &plan[i]);
+  for (size_t i = 0; i < 5; i++) pool[i] = lb_site_pool_join(pools, &count, &plan[i]);
   assert_int_equal(count, 2);
   assert_ptr_equal(pool[0], &pools[0]);
   assert_ptr_equal(pool[1], &pools[1]);

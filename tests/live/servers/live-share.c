@@ -67,7 +67,7 @@ static int tear_down(void **state) {
   struct world *w = *state;
   lb_rundir_close(&w->dir);
   lb_plan_clear(&w->plan);
-  lb_remove_tree(w->folder);
+  lb_files_remove_tree(w->folder);
   free(w);
   return 0;
 }

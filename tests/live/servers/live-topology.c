@@ -899,7 +899,7 @@ static void measures(const struct lb_topology *topology, const char *cache) {
   }
   lb_cluster_stop(&t.cluster);
   if (t.failed) printf("# logs are kept in %s\n", t.dir);
-  else lb_remove_tree(t.dir);
+  else lb_files_remove_tree(t.dir);
 }
 
 static void run(const struct lb_topology *topology, const char *cache) {
@@ -930,7 +930,7 @@ static void run(const struct lb_topology *topology, const char *cache) {
   }
   nothing_is_left(&t);
   if (t.failed) printf("# logs are kept in %s\n", t.dir);
-  else lb_remove_tree(t.dir);
+  else lb_files_remove_tree(t.dir);
 }
 
 static bool chosen(const char *name, int argc, char **argv, int first) {
@@ -978,7 +978,7 @@ int main(int argc, char **argv) {
     shared->points += 1;
     shared->failures += 1;
   }
-  lb_remove_tree(cache);
+  lb_files_remove_tree(cache);
   printf("1..%d\n", shared->points);
   return shared->failures > 0;
 }

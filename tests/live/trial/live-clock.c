@@ -205,7 +205,7 @@ static void run(const struct lb_topology *topology, const char *cache) {
   lb_cluster_stop(&cluster);
   check(!cluster.server[0].skew, "stopped, it has no clocks");
   if (before) printf("# logs are kept in %s\n", folder);
-  else lb_remove_tree(folder);
+  else lb_files_remove_tree(folder);
 }
 
 static void without_the_library(void) {
@@ -244,7 +244,7 @@ int main(int argc, char **argv) {
     else run(topology, cache);
   }
   without_the_library();
-  lb_remove_tree(cache);
+  lb_files_remove_tree(cache);
   printf("1..%d\n", points);
   return failures > 0;
 }

@@ -15,11 +15,11 @@ static void near(double found, double expected, double error) {
 /* ---- shares ------------------------------------------------------------------------------------------------------ */
 
 TEST(zero_of_n_has_the_rule_of_three_as_its_bound) {
-  near(lb_upper95_zero(0), 1, 0);
-  near(lb_upper95_zero(1), 0.95, 5e-6);
-  near(lb_upper95_zero(10), 0.25887, 5e-6);
-  near(lb_upper95_zero(59), 0.04951, 5e-6);
-  near(lb_upper95_zero(10000) * 10000, 3, 0.01);
+  near(lb_interval_upper95_zero(0), 1, 0);
+  near(lb_interval_upper95_zero(1), 0.95, 5e-6);
+  near(lb_interval_upper95_zero(10), 0.25887, 5e-6);
+  near(lb_interval_upper95_zero(59), 0.04951, 5e-6);
+  near(lb_interval_upper95_zero(10000) * 10000, 3, 0.01);
 }
 
 /* ---- rates over trials ------------------------------------------------------------------------------------------- */
@@ -115,12 +115,12 @@ TEST(many_trials_come_near_the_normal_quantile) {
 /* Where nothing happened there is no spread to be seen, and one side only: the bound of a safe cell, everywhere. */
 TEST(nothing_in_all_trials_has_a_one_sided_bound) {
   struct lb_rate x = share((double[]){0, 0, 0}, 3, 20), y = per((double[]){0, 0, 0}, 3, 20, 1000);
-  near(x.high, lb_upper95_zero(60), 1e-12);
+  near(x.high, lb_interval_upper95_zero(60), 1e-12);
   near(y.high, 2.9957 / 60 * 1000, 0.001);
   assert_true(memcmp(&x.low, &(double){0}, sizeof x.low) == 0 && memcmp(&y.low, &(double){0}, sizeof y.low) == 0);
   near(x.value + y.value, 0, 0);
   x = share((double[]){20, 20, 20}, 3, 20);
-  near(x.low, 1 - lb_upper95_zero(60), 1e-12);
+  near(x.low, 1 - lb_interval_upper95_zero(60), 1e-12);
   assert_true(memcmp(&x.high, &(double){1}, sizeof x.high) == 0);
 }
 

@@ -48,18 +48,18 @@ TEST(a_long_text_is_cut) {
 
 static const char *const words[] = {"acquire", "release", "read", "write", "redis-token@sentinel", "pg"};
 
-static const char *nearest(const char *word) { return lb_suggest(word, words, sizeof words / sizeof *words); }
+static const char *nearest(const char *word) { return lb_text_suggest(word, words, sizeof words / sizeof *words); }
 
 TEST(a_swap_of_neighbours_is_one_slip) {
   const char *const known[] = {"acquired", "acquire"}; /* plain Levenshtein would tie at two */
-  assert_string_equal(lb_suggest("acquier", known, 2), "acquire");
+  assert_string_equal(lb_text_suggest("acquier", known, 2), "acquire");
   assert_string_equal(nearest("raed"), "read");
 }
 
 TEST(the_nearest_word_wins_and_the_first_of_equals) {
   const char *const known[] = {"cat", "car", "cab"};
-  assert_string_equal(lb_suggest("cax", known, 3), "cat");
-  assert_string_equal(lb_suggest("caab", known, 3), "cab");
+  assert_string_equal(lb_text_suggest("cax", known, 3), "cat");
+  assert_string_equal(lb_text_suggest("caab", known, 3), "cab");
   assert_string_equal(nearest("reads"), "read");
 }
 
@@ -69,7 +69,7 @@ STATES(a_long_word_may_be_off_by_a_third, assert_string_equal(nearest("redis-tok
        assert_string_equal(nearest("redis_token@sntnel"), "redis-token@sentinel"),
        assert_null(nearest("redlock@redis-x5")));
 STATES(a_far_word_suggests_nothing, assert_null(nearest("explode")), assert_null(nearest("x")),
-       assert_null(nearest("xy")), assert_null(nearest("")), assert_null(lb_suggest("read", NULL, 0)));
+       assert_null(nearest("xy")), assert_null(nearest("")), assert_null(lb_text_suggest("read", NULL, 0)));
 
 TEST(endless_words_are_left_alone) {
   char endless[1000];
@@ -77,14 +77,14 @@ TEST(endless_words_are_left_alone) {
   endless[sizeof endless - 1] = '\0';
   assert_null(nearest(endless));
   const char *const known[] = {endless, "read"};
-  assert_string_equal(lb_suggest("rread", known, 2), "read");
+  assert_string_equal(lb_text_suggest("rread", known, 2), "read");
 }
 
 /* ---- what moves a cursor, or is no UTF-8, is written out; everything else stays ---- */
 
 static void becomes(const char *text, const char *expected) {
   char buf[100];
-  lb_printable(text, buf, sizeof buf);
+  lb_text_printable(text, buf, sizeof buf);
   assert_string_equal(buf, expected);
 }
 
@@ -108,12 +108,12 @@ TEST(what_is_no_utf8_is_written_out) {
 
 TEST(it_ends_before_what_has_no_room) {
   char buf[6];
-  lb_printable("abc\033", buf, sizeof buf);
+  lb_text_printable("abc\033", buf, sizeof buf);
   assert_string_equal(buf, "abc");
-  lb_printable("abcd\xe2\x82\xac", buf, sizeof buf);
+  lb_text_printable("abcd\xe2\x82\xac", buf, sizeof buf);
   assert_string_equal(buf, "abcd");
-  lb_printable("abcde", buf, sizeof buf);
+  lb_text_printable("abcde", buf, sizeof buf);
   assert_string_equal(buf, "abcde");
-  lb_printable("abc", buf, 1);
+  lb_text_printable("abc", buf, 1);
   assert_string_equal(buf, "");
 }

@@ -60,7 +60,7 @@ static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h, ui
     if (e.kind == LB_EV_PERMITS && lb_rng_below(rng, 2)) e.key = lb_names_add(&h->keys, keys[lb_rng_below(rng, 2)]);
     if (e.kind != LB_EV_NOTE && e.kind != LB_EV_PERMITS) fact.step = 1 + (uint32_t)lb_rng_below(rng, 3);
     fact.what = lb_names_add(&h->texts, "something");
-    e.fact = lb_facts_add(h, &fact);
+    e.fact = lb_history_facts_add(h, &fact);
     return e;
   }
   e.client = lb_names_add(&h->clients, clients[lb_rng_below(rng, shared ? 4 : 3)]);

@@ -60,7 +60,7 @@ static int set_up(void **state) {
                                    .ttl_ms = 1000,
                                    .seed = 7,
                                    .key_prefix = "test"};
-  w.client = (struct lb_client){.driver = lb_driver_of(protocol, false), .name = "client-1", .host = &w.here};
+  w.client = (struct lb_client){.driver = lb_client_driver_of(protocol, false), .name = "client-1", .host = &w.here};
   assert_ptr_equal(w.client.driver, &lb_driver_exec);
   assert_int_equal(lb_client_start(&w.client, &w.plan), 0);
   call(LB_DO_OPEN);

@@ -159,7 +159,7 @@ static const char *story(void) {
     if (i) strcat(text, " ");
     const struct lb_event *e = &memory->events[memory->log[0].first + i];
     strcat(text, lb_event_kind_name(e->kind));
-    if (e->flags & LB_EVF_CHECK) strcat(strcat(strcat(text, "("), lb_check_say(e->check)), ")");
+    if (e->flags & LB_EVF_CHECK) strcat(strcat(strcat(text, "("), lb_say_check(e->check)), ")");
   }
   return text;
 }

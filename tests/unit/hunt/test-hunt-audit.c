@@ -40,13 +40,13 @@ TEST(somebody_stands_for_whom_a_sound_reason_prunes) {
     make_space(systems[i], 2, &space);
     for (size_t n = 0; n < space.count; n++) {
       const struct lb_hunt_timeline *t = &space.timeline[n];
-      bool stands = lb_hunt_stand_in(&space.system, t, &other);
-      if (!lb_hunt_pruned_is_sound(t->pruned)) assert_false(stands);
+      bool stands = lb_hunt_prune_stand_in(&space.system, t, &other);
+      if (!lb_hunt_prune_is_sound(t->pruned)) assert_false(stands);
       else sound++, nobody += !stands;
       if (!stands) continue;
-      ptrdiff_t at = n % 5 ? 0 : lb_hunt_find(&space, &other); /* slow: of a fifth */
+      ptrdiff_t at = n % 5 ? 0 : lb_hunt_space_find(&space, &other); /* slow: of a fifth */
       assert_true(at >= 0);
-      assert_false(lb_hunt_pruned_is_sound(other.pruned));
+      assert_false(lb_hunt_prune_is_sound(other.pruned));
     }
     if (nobody * 50 > sound) fail_msg("%s: nobody stands for %zu of %zu", systems[i], nobody, sound);
     lb_hunt_space_clear(&space);
@@ -85,8 +85,8 @@ TEST(it_is_the_one_that_the_reason_names) {
     struct lb_hunt_timeline other;
     char id[LB_HUNT_ID_MAX];
     make_space(cases[i].system, 2, &space);
-    bool stands = lb_hunt_stand_in(&space.system, &space.timeline[find_in(&space, cases[i].id)], &other);
-    if (stands) lb_hunt_id(&other, id);
+    bool stands = lb_hunt_prune_stand_in(&space.system, &space.timeline[find_in(&space, cases[i].id)], &other);
+    if (stands) lb_hunt_timeline_id(&other, id);
     if (stands != (cases[i].other != NULL) || (stands && strcmp(id, cases[i].other) != 0))
       fail_msg("%s: %s stands for %s, expected %s", cases[i].system, stands ? id : "nobody", cases[i].id,
                cases[i].other ? cases[i].other : "nobody");
@@ -101,21 +101,21 @@ TEST(a_share_of_each_reason_is_drawn_by_the_seed) {
   struct lb_hunt_drawn *drawn, *again, *other;
   size_t count, count_again, count_other, of[LB_HUNT_PRUNED_COUNT] = {0}, pruned[LB_HUNT_PRUNED_COUNT] = {0};
   make_space("redis-token@sentinel", 2, &space);
-  lb_hunt_draw(&space, 7, 2, 0.05, &drawn, &count);
-  lb_hunt_draw(&space, 7, 2, 0.05, &again, &count_again);
-  lb_hunt_draw(&space, 8, 2, 0.05, &other, &count_other);
+  lb_hunt_audit_draw(&space, 7, 2, 0.05, &drawn, &count);
+  lb_hunt_audit_draw(&space, 7, 2, 0.05, &again, &count_again);
+  lb_hunt_audit_draw(&space, 8, 2, 0.05, &other, &count_other);
   assert_int_equal(count, count_again);
   assert_memory_equal(drawn, again, count * sizeof *drawn);
   assert_memory_not_equal(drawn, other, count * sizeof *drawn);
   for (size_t i = 0; i < space.count; i++) pruned[space.timeline[i].pruned] += space.timeline[i].fault_count == 2;
   for (size_t i = 0; i < count; i++) {
     assert_int_equal(space.timeline[drawn[i].timeline].fault_count, 2);
-    assert_false(lb_hunt_pruned_is_sound(space.timeline[drawn[i].stand_in].pruned));
+    assert_false(lb_hunt_prune_is_sound(space.timeline[drawn[i].stand_in].pruned));
     for (size_t j = 0; j < i; j++) assert_int_not_equal(drawn[i].timeline, drawn[j].timeline);
     of[space.timeline[drawn[i].timeline].pruned]++;
   }
   for (int why = 0; why < LB_HUNT_PRUNED_COUNT; why++)
-    assert_int_equal(of[why], lb_hunt_pruned_is_sound((enum lb_hunt_pruned)why) ? (pruned[why] + 19) / 20 : 0);
+    assert_int_equal(of[why], lb_hunt_prune_is_sound((enum lb_hunt_pruned)why) ? (pruned[why] + 19) / 20 : 0);
   free(drawn);
   free(again);
   free(other);
@@ -232,21 +232,21 @@ TEST(what_was_run_does_not_change_what_is_drawn) {
   struct lb_hunt_order asked = {0};
   struct lb_hunting g = {.order = &asked, .h = &hunt};
   size_t *order, count, held[LB_HUNTING_SAMPLE_MAX], again[LB_HUNTING_SAMPLE_MAX], safe[LB_HUNTING_SAMPLE_MAX];
-  lb_hunt_order(&hunt.space, 7, &order, &count);
+  lb_hunt_search_order(&hunt.space, 7, &order, &count);
   enter(&hunt.journal, "L0", LB_HUNT_LEASE, LB_HUNT_SURE);
   lb_hunting_find_sets(&g);
-  size_t some = lb_hunting_draw_held(&g, order, count, held);
+  size_t some = lb_hunt_sample_held(&g, order, count, held);
   assert_true(some > 0);
   for (size_t i = 0; i < some; i++) lb_hunt_journal_add(&hunt.journal, held[i], LB_GUARD_NONE, LB_HUNT_LEASE, "");
-  assert_int_equal(lb_hunting_draw_held(&g, order, count, again), some);
+  assert_int_equal(lb_hunt_sample_held(&g, order, count, again), some);
   assert_memory_equal(held, again, some * sizeof *held);
   size_t late = LB_HUNT_CONTROLS + 1; /* not drawn, and not run before the second time */
   for (size_t i = LB_HUNT_CONTROLS; i < count; i++)
     if (i != late) lb_hunt_journal_add(&hunt.journal, order[i], LB_GUARD_NONE, LB_HUNT_SAFE, "");
-  some = lb_hunting_draw_safe(&g, order, count, safe);
+  some = lb_hunt_sample_safe(&g, order, count, safe);
   assert_true(some > 0);
   lb_hunt_journal_add(&hunt.journal, order[late], LB_GUARD_NONE, LB_HUNT_SAFE, "");
-  assert_int_equal(lb_hunting_draw_safe(&g, order, count, again), some);
+  assert_int_equal(lb_hunt_sample_safe(&g, order, count, again), some);
   assert_memory_equal(safe, again, some * sizeof *safe);
   free(order);
 }

@@ -58,14 +58,14 @@ static bool says(const char *file, const char *wanted) {
 }
 
 TEST(only_what_was_decided_counts_of_the_core) {
-  struct lb_hunt_share share = lb_hunt_core(&hunt.journal);
+  struct lb_hunt_share share = lb_hunt_journal_core(&hunt.journal);
   assert_int_equal(share.decided, 0);
   enter("L1.restart-P@H", LB_HUNT_LEASE, 2);
   enter("L1.kill-c2@H", LB_HUNT_SAFE, 1);
   enter("S1.pause-c1@H", LB_HUNT_EXPIRED, 1); /* not within a lease */
   enter("S1.restart-P@H", LB_HUNT_UNDECIDED, 3);
   enter("L2.restart-P@H+kill-c2@H", LB_HUNT_LEASE, 1); /* not of the core */
-  share = lb_hunt_core(&hunt.journal);
+  share = lb_hunt_journal_core(&hunt.journal);
   assert_int_equal(share.decided, 3);
   assert_int_equal(share.broke, 1);
 }
@@ -107,7 +107,7 @@ TEST(the_table_has_the_columns_of_the_page) {
   lb_csv_close(&csv);
   unlink(csv_path);
   snprintf(sets, sizeof sets, "%s/hunt", folder);
-  lb_remove_tree(sets);
+  lb_files_remove_tree(sets);
 }
 
 TEST(a_set_is_written_in_its_simplest_form) {
@@ -132,7 +132,7 @@ TEST(a_set_is_written_in_its_simplest_form) {
       "# It broke within a lease in 5 of 5 trials in this form, its simplest, without client 3 and without renewal.\n"));
   assert_true(says(ini, "# Found as S1.restart-P@H, which broke in 5 of 5, and no part of it alone did.\n"));
   unlink(csv_path);
-  lb_remove_tree(sets);
+  lb_files_remove_tree(sets);
 }
 
 static int before_all(void **state) {

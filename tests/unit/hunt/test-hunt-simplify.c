@@ -46,9 +46,9 @@ static int play(void *of, unsigned without, const size_t timeline[], size_t coun
   for (size_t i = 0; i < count; i++) {
     struct lb_hunt_count *c = &counts[without][timeline[i]];
     char id[LB_HUNT_ID_MAX];
-    lb_hunt_id(&space.timeline[timeline[i]], id);
+    lb_hunt_timeline_id(&space.timeline[timeline[i]], id);
     for (int t = 0; t < repeats; t++, plays++)
-      c->of[rule(id, without, lb_hunt_decided(c) + c->of[LB_HUNT_UNDECIDED])]++;
+      c->of[rule(id, without, lb_hunt_count_decided(c) + c->of[LB_HUNT_UNDECIDED])]++;
   }
   return 0;
 }
@@ -72,7 +72,7 @@ static struct lb_hunt_form simplify(const char *id, enum lb_hunt_outcome class, 
 
 static void expect(struct lb_hunt_form form, const char *id, unsigned without) {
   char found[LB_HUNT_ID_MAX];
-  lb_hunt_id(&space.timeline[form.timeline], found);
+  lb_hunt_timeline_id(&space.timeline[form.timeline], found);
   assert_string_equal(found, id);
   assert_int_equal(form.without, without);
 }
@@ -117,7 +117,7 @@ TEST(what_does_not_break_simpler_stays_and_costs_a_trial_a_step) {
   struct lb_hunt_form form[LB_HUNT_SIMPLER_MAX], start = {find("S1.isolate-P@B-gone"), 0};
   rule = never;
   expect(simplify("S1.isolate-P@B-gone", LB_HUNT_LEASE, NULL), "S1.isolate-P@B-gone", 0);
-  assert_int_equal(plays, lb_hunt_simpler(&space, &start, LB_HUNT_LEASE, form));
+  assert_int_equal(plays, lb_hunt_simplify_forms(&space, &start, LB_HUNT_LEASE, form));
 }
 
 STATES(what_a_set_needs_is_kept, rule = with_client_3,
@@ -194,7 +194,7 @@ TEST(what_agrees_ten_times_is_minimal) {
   assert_int_equal(counts[LB_HUNT_WITHOUT_CLIENT_3][set.timeline].of[LB_HUNT_LEASE],
                    LB_HUNT_REPLAYS); /* in the form that is published */
   assert_int_equal(refuted, 0);
-  assert_int_equal(lb_hunt_replays_of(&journal).agreed, LB_HUNT_REPLAYS);
+  assert_int_equal(lb_hunt_replay_count(&journal).agreed, LB_HUNT_REPLAYS);
   forget();
 }
 
@@ -209,7 +209,7 @@ TEST(another_class_once_is_sometimes_and_never_is_gone) {
   forget();
   rule = late;
   replay("L1.restart-P@H", "L1.restart-P@H", 0, &refuted);
-  assert_int_equal(lb_hunt_replays_of(&journal).gone, 1);
+  assert_int_equal(lb_hunt_replay_count(&journal).gone, 1);
   forget();
 }
 

@@ -38,7 +38,7 @@ static struct ids ids_of(const struct lb_hunt_space *space, bool (*keep)(const c
       kept &= keep(text);
     }
     if (!kept) continue;
-    lb_hunt_id(t, ids.id[ids.count]);
+    lb_hunt_timeline_id(t, ids.id[ids.count]);
     ids.id[ids.count++][LB_HUNT_ID_MAX] = t->pruned == LB_HUNT_RUN;
   }
   qsort(ids.id, ids.count, sizeof *ids.id, by_text);
@@ -93,7 +93,7 @@ TEST(every_reason_occurs_and_is_said) {
     assert_int_equal(lb_hunt_space_make(&system, 2, NULL, &space), 0);
     for (size_t t = 0; t < space.count; t++) {
       struct lb_hunt_timeline sub[LB_HUNT_SUBSETS_MAX];
-      size_t count = lb_hunt_subsets(&space, &space.timeline[t], sub);
+      size_t count = lb_hunt_space_subsets(&space, &space.timeline[t], sub);
       seen[space.timeline[t].pruned]++;
       for (size_t s = 0; s < count; s++) seen[sub[s].pruned]++; /* of `drift`, without one */
     }
@@ -101,8 +101,8 @@ TEST(every_reason_occurs_and_is_said) {
   }
   for (int why = 0; why < LB_HUNT_PRUNED_COUNT; why++) {
     if (seen[why] == 0)
-      fail_msg("nothing is pruned for reason %d: %s", why, lb_hunt_pruned_text((enum lb_hunt_pruned)why));
-    assert_int_equal(*lb_hunt_pruned_text((enum lb_hunt_pruned)why) == '\0', why == LB_HUNT_RUN);
+      fail_msg("nothing is pruned for reason %d: %s", why, lb_hunt_prune_text((enum lb_hunt_pruned)why));
+    assert_int_equal(*lb_hunt_prune_text((enum lb_hunt_pruned)why) == '\0', why == LB_HUNT_RUN);
   }
 }
 
@@ -116,9 +116,9 @@ TEST(an_id_says_what_its_timeline_is) {
   for (size_t i = 0; i < space.count; i += 7) {
     struct lb_hunt_timeline back;
     char id[LB_HUNT_ID_MAX];
-    lb_hunt_id(&space.timeline[i], id);
-    assert_int_equal(lb_hunt_of_id(id, &back, &err), 0);
-    assert_int_equal(lb_hunt_find(&space, &back), i);
+    lb_hunt_timeline_id(&space.timeline[i], id);
+    assert_int_equal(lb_hunt_timeline_of_id(id, &back, &err), 0);
+    assert_int_equal(lb_hunt_space_find(&space, &back), i);
   }
   free(ids.id);
   lb_hunt_space_clear(&space);
@@ -140,8 +140,8 @@ TEST(what_is_no_id_is_refused) {
                                     "l0"};
   struct lb_hunt_timeline t;
   struct lb_error err;
-  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_int_equal(lb_hunt_of_id(bad[i], &t, &err), -22);
-  assert_int_equal(lb_hunt_of_id("L1.kil-P@B-back", &t, &err), -22);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_int_equal(lb_hunt_timeline_of_id(bad[i], &t, &err), -22);
+  assert_int_equal(lb_hunt_timeline_of_id("L1.kil-P@B-back", &t, &err), -22);
   assert_non_null(strstr(err.text, "no fault is called 'kil-P@B-back'"));
 }
 
@@ -158,25 +158,25 @@ TEST(subsets_are_of_one_regime_and_in_the_order_that_is_run) {
   struct lb_hunt_timeline t, sub[LB_HUNT_SUBSETS_MAX];
   struct lb_error err;
   char id[LB_HUNT_ID_MAX];
-  assert_int_equal(lb_hunt_of_id("L3.part-P@B-back+kill-P@H-back+ahead-all@H", &t, &err), 0);
-  assert_int_equal(lb_hunt_subsets(&space, &t, sub), LB_HUNT_SUBSETS_MAX);
+  assert_int_equal(lb_hunt_timeline_of_id("L3.part-P@B-back+kill-P@H-back+ahead-all@H", &t, &err), 0);
+  assert_int_equal(lb_hunt_space_subsets(&space, &t, sub), LB_HUNT_SUBSETS_MAX);
   for (size_t i = 0; i < LB_HUNT_SUBSETS_MAX; i++) {
     bool found = false;
-    lb_hunt_id(&sub[i], id);
+    lb_hunt_timeline_id(&sub[i], id);
     for (size_t w = 0; w < LB_HUNT_SUBSETS_MAX; w++) found |= strcmp(wanted[w], id) == 0;
     if (!found) fail_msg("%s is no subset", id);
     if (i > 0) assert_true(sub[i].fault_count >= sub[i - 1].fault_count);
   }
   /* ahead-c1 and kill-f share no host: of the two orders the first by the alphabet is run. */
-  assert_int_equal(lb_hunt_of_id("S3.pause-c2@H+kill-f@H-back+pause-c1@R", &t, &err), 0);
-  assert_int_equal(lb_hunt_subsets(&space, &t, sub), LB_HUNT_SUBSETS_MAX);
-  lb_hunt_id(&sub[4], id);
+  assert_int_equal(lb_hunt_timeline_of_id("S3.pause-c2@H+kill-f@H-back+pause-c1@R", &t, &err), 0);
+  assert_int_equal(lb_hunt_space_subsets(&space, &t, sub), LB_HUNT_SUBSETS_MAX);
+  lb_hunt_timeline_id(&sub[4], id);
   assert_string_equal(id, "S2.kill-f@H-back+pause-c2@H");
 }
 
 static size_t *order_of(const struct lb_hunt_space *space, uint64_t seed, size_t *ret_count) {
   size_t *order;
-  lb_hunt_order(space, seed, &order, ret_count);
+  lb_hunt_search_order(space, seed, &order, ret_count);
   return order;
 }
 static int by_number(const void *a, const void *b) {
@@ -216,7 +216,7 @@ TEST(every_system_with_servers_has_the_core) {
     size_t core = 0;
     assert_int_equal(lb_hunt_space_make(&system, 1, NULL, &space), 0);
     for (size_t t = 0; t < space.count; t++)
-      core += space.timeline[t].pruned == LB_HUNT_RUN && lb_hunt_is_core(&space.timeline[t]);
+      core += space.timeline[t].pruned == LB_HUNT_RUN && lb_hunt_timeline_is_core(&space.timeline[t]);
     if (system.count > 0 && system.sets_servers && core != 28)
       fail_msg("%s has %zu faults of the core", systems[i], core);
     lb_hunt_space_clear(&space);
@@ -239,17 +239,17 @@ TEST(words_say_what_is_left_out) {
   struct lb_hunt_switches switches;
   struct lb_error err;
   char said[LB_HUNT_WITHOUT_MAX];
-  assert_int_equal(lb_hunt_leave_out("client-3,restart,slow", &switches, &err), 0);
+  assert_int_equal(lb_hunt_switches_parse("client-3,restart,slow", &switches, &err), 0);
   assert_true(switches.no_client_3);
   assert_int_equal(switches.without, 1u << LB_HUNT_RESTART | 1u << LB_HUNT_SLOW);
-  lb_hunt_left_out(&switches, said);
+  lb_hunt_switches_format(&switches, said);
   assert_string_equal(said, "restart,slow,client-3");
-  assert_int_equal(lb_hunt_leave_out("", &switches, &err), 0);
-  lb_hunt_left_out(&switches, said);
+  assert_int_equal(lb_hunt_switches_parse("", &switches, &err), 0);
+  lb_hunt_switches_format(&switches, said);
   assert_string_equal(said, "");
-  assert_int_equal(lb_hunt_leave_out("restart,client3", &switches, &err), -22);
+  assert_int_equal(lb_hunt_switches_parse("restart,client3", &switches, &err), -22);
   assert_string_equal(err.text, "--without client3: no kind of fault, nor client-3, did you mean 'client-3'?");
-  assert_int_equal(lb_hunt_leave_out("nonsense", &switches, &err), -22);
+  assert_int_equal(lb_hunt_switches_parse("nonsense", &switches, &err), -22);
   assert_string_equal(err.text, "--without nonsense: no kind of fault, nor client-3, see the ids of `hunt --list`");
 }
 

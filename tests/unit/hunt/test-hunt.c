@@ -177,13 +177,13 @@ TEST(sets_are_those_under_the_guard_of_the_hunt) {
   struct lb_hunt_timeline timeline;
   struct lb_hunt_sets sets;
   struct lb_error err;
-  assert_int_equal(lb_hunt_of_id("L1.restart-P@H", &timeline, &err), 0);
-  size_t at = (size_t)lb_hunt_find(&space, &timeline);
+  assert_int_equal(lb_hunt_timeline_of_id("L1.restart-P@H", &timeline, &err), 0);
+  size_t at = (size_t)lb_hunt_space_find(&space, &timeline);
   journal.guard = LB_GUARD_FENCE;
   for (int i = 0; i < LB_HUNT_SURE; i++) lb_hunt_journal_add(&journal, at, LB_GUARD_NONE, LB_HUNT_LEASE, "");
   lb_hunt_sets_find(&journal, &sets);
   assert_int_equal(sets.count, 0);
-  assert_int_equal(lb_hunt_core(&journal).decided, 0);
+  assert_int_equal(lb_hunt_journal_core(&journal).decided, 0);
   for (int i = 0; i < LB_HUNT_SURE; i++) lb_hunt_journal_add(&journal, at, LB_GUARD_FENCE, LB_HUNT_LEASE, "");
   lb_hunt_sets_find(&journal, &sets);
   assert_int_equal(sets.count, 1);
@@ -219,13 +219,13 @@ TEST(who_has_the_same_reason_twice_is_not_asked_again) {
   lb_hunt_journal_add(&journal, 3, LB_GUARD_NONE, LB_HUNT_UNDECIDED, "it stood there for 300 ms");
   lb_hunt_journal_add(&journal, 3, LB_GUARD_NONE, LB_HUNT_UNDECIDED, "it stood there for 301 ms");
   lb_hunt_journal_add(&journal, 3, LB_GUARD_FENCE, LB_HUNT_UNDECIDED, "it stood there for 301 ms");
-  assert_false(lb_hunt_is_hopeless(&journal, 3, LB_GUARD_NONE));
+  assert_false(lb_hunt_journal_is_hopeless(&journal, 3, LB_GUARD_NONE));
   lb_hunt_journal_add(&journal, 3, LB_GUARD_NONE, LB_HUNT_UNDECIDED, "it never passed that point");
   lb_hunt_journal_add(&journal, 3, LB_GUARD_NONE, LB_HUNT_SAFE, "");
   lb_hunt_journal_add(&journal, 3, LB_GUARD_NONE, LB_HUNT_UNDECIDED, "it never passed that point");
-  assert_true(lb_hunt_is_hopeless(&journal, 3, LB_GUARD_NONE));
-  assert_false(lb_hunt_is_hopeless(&journal, 3, LB_GUARD_FENCE));
-  assert_false(lb_hunt_is_hopeless(&journal, 4, LB_GUARD_NONE));
+  assert_true(lb_hunt_journal_is_hopeless(&journal, 3, LB_GUARD_NONE));
+  assert_false(lb_hunt_journal_is_hopeless(&journal, 3, LB_GUARD_FENCE));
+  assert_false(lb_hunt_journal_is_hopeless(&journal, 4, LB_GUARD_NONE));
 }
 
 /* ---- hosts ------------------------------------------------------------------------------------------------------- */
@@ -234,7 +234,7 @@ static bool names(const struct lb_hunt_sets *sets, const char *id, size_t server
   bool found = false;
   for (size_t i = 0; i < sets->count; i++) {
     char name[LB_HUNT_ID_MAX];
-    lb_hunt_id(&space.timeline[sets->set[i].timeline], name);
+    lb_hunt_timeline_id(&space.timeline[sets->set[i].timeline], name);
     if (strcmp(name, id) != 0) continue;
     found = sets->set[i].standing == LB_HUNT_MINIMAL;
     assert_int_equal(lb_hunt_hosts_of(&space.system, &space.timeline[sets->set[i].timeline]).servers, servers);
@@ -255,8 +255,8 @@ TEST_WITH(two_hosts_stay_if_one_is_not_enough, begin_five, end) {
   struct lb_hunt_timeline one;
   struct lb_error err;
   assert_true(names(&sets, "L2.kill-f@B-back+restart-P@H", 3));
-  assert_int_equal(lb_hunt_of_id("L2.kill-one@B-back+restart-P@H", &one, &err), 0);
-  assert_true(lb_hunt_decided(lb_hunt_seen(&journal, (size_t)lb_hunt_find(&space, &one))) >=
+  assert_int_equal(lb_hunt_timeline_of_id("L2.kill-one@B-back+restart-P@H", &one, &err), 0);
+  assert_true(lb_hunt_count_decided(lb_hunt_journal_seen(&journal, (size_t)lb_hunt_space_find(&space, &one))) >=
               LB_HUNT_SURE); /* run, not assumed */
   lb_hunt_sets_clear(&sets);
 }
@@ -293,8 +293,9 @@ TEST(a_violation_is_of_the_worst_that_happened) {
     assert_int_equal(lb_hunt_outcome_of(&outcome), cases[i].outcome);
     assert_int_equal(lb_hunt_outcome_find(lb_hunt_outcome_name(cases[i].outcome)), cases[i].outcome);
     count.of[cases[i].outcome] = 1;
-    assert_int_equal(lb_hunt_broke(&count), cases[i].outcome == LB_HUNT_LEASE || cases[i].outcome == LB_HUNT_EXPIRED);
-    assert_int_equal(lb_hunt_violated(&count), 1);
+    assert_int_equal(lb_hunt_count_broke(&count),
+                     cases[i].outcome == LB_HUNT_LEASE || cases[i].outcome == LB_HUNT_EXPIRED);
+    assert_int_equal(lb_hunt_count_violated(&count), 1);
     outcome.verdict = LB_SAFE;
     assert_int_equal(lb_hunt_outcome_of(&outcome), LB_HUNT_SAFE);
   }
@@ -306,9 +307,9 @@ TEST(each_class_has_minimal_sets_of_its_own) {
   const struct lb_hunt_timeline *pair = some_pair(0);
   struct lb_hunt_timeline part[LB_HUNT_SUBSETS_MAX];
   struct lb_hunt_sets sets;
-  size_t at = (size_t)(pair - space.timeline), parts = lb_hunt_subsets(&space, pair, part);
+  size_t at = (size_t)(pair - space.timeline), parts = lb_hunt_space_subsets(&space, pair, part);
   for (size_t i = 0; i < parts; i++) {
-    ptrdiff_t p = lb_hunt_find(&space, &part[i]);
+    ptrdiff_t p = lb_hunt_space_find(&space, &part[i]);
     for (int n = 0; n < LB_HUNT_SURE && p >= 0; n++)
       lb_hunt_journal_add(&journal, (size_t)p, LB_GUARD_NONE, i == 1 ? LB_HUNT_NUMBERS : LB_HUNT_SAFE, "");
   }
@@ -320,7 +321,7 @@ TEST(each_class_has_minimal_sets_of_its_own) {
   assert_int_equal(sets.set[0].standing, LB_HUNT_MINIMAL);
   assert_int_equal(sets.set[1].class, LB_HUNT_NUMBERS);
   assert_int_equal(sets.set[1].standing, LB_HUNT_MINIMAL);
-  assert_int_equal(lb_hunt_core(&journal).broke, 0);
+  assert_int_equal(lb_hunt_journal_core(&journal).broke, 0);
   lb_hunt_sets_clear(&sets);
 }
 

@@ -38,7 +38,7 @@ static int test_rule(void *of, const bool keep[]) {
 static unsigned shrink(struct rule *rule, int expected) {
   bool keep[COUNT];
   memset(keep, 1, sizeof keep);
-  assert_int_equal(lb_ddmin(keep, COUNT, test_rule, rule), expected);
+  assert_int_equal(lb_shrink_ddmin(keep, COUNT, test_rule, rule), expected);
   return mask_of(keep);
 }
 
@@ -67,7 +67,7 @@ TEST(not_monotone) {
     bool keep[COUNT];
     for (int i = 0; i < COUNT; i++) keep[i] = 0x83c & 1u << i || !(hides & 1u << i);
     if (!holds(&rule, mask_of(keep))) continue;
-    assert_int_equal(lb_ddmin(keep, COUNT, test_rule, &rule), 0);
+    assert_int_equal(lb_shrink_ddmin(keep, COUNT, test_rule, &rule), 0);
     assert_true(mask_of(keep) == 0x003 || mask_of(keep) == 0x83c);
   }
 }
@@ -100,7 +100,7 @@ static int test_from(void *of, long long value) {
 }
 
 static long long halve(struct from *from, long long value) {
-  assert_int_equal(lb_halve(&value, 50, test_from, from), 0);
+  assert_int_equal(lb_shrink_halve(&value, 50, test_from, from), 0);
   return value;
 }
 

@@ -47,7 +47,7 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
   (void)state;
   lb_plan_clear(&w->plan);
-  lb_remove_tree(w->dir);
+  lb_files_remove_tree(w->dir);
   free(w);
   return 0;
 }
@@ -64,13 +64,13 @@ static int install_servers(void **state) {
   snprintf(path, sizeof path, "%s/redis-server", servers);
   snprintf(search, sizeof search, "%s:%s", servers, getenv("PATH"));
   FILE *out = fopen(path, "we");
-  if (!out || fputs("#!/bin/false\n", out) < 0 || lb_close_written(out) < 0 || chmod(path, 0755) < 0) return -1;
+  if (!out || fputs("#!/bin/false\n", out) < 0 || lb_files_close_written(out) < 0 || chmod(path, 0755) < 0) return -1;
   return setenv("PATH", search, 1);
 }
 
 static int remove_servers(void **state) {
   (void)state;
-  return lb_remove_tree(servers), 0;
+  return lb_files_remove_tree(servers), 0;
 }
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
@@ -83,7 +83,7 @@ static void scenario(const char *name, const char *text) {
   FILE *out = fopen(path, "we");
   assert_non_null(out);
   fputs(text, out);
-  assert_int_equal(lb_close_written(out), 0);
+  assert_int_equal(lb_files_close_written(out), 0);
 }
 
 static void make(void) {
@@ -454,7 +454,7 @@ TEST(any_job_may_come_first) {
 static int as_expected(size_t cell) {
   struct lb_tally tally;
   assert_int_equal(lb_tally_begin(&w->plan, &tally), 0);
-  int r = lb_cell_as_expected(&tally.cells[cell]);
+  int r = lb_cell_sum_as_expected(&tally.cells[cell]);
   lb_tally_clear(&tally);
   return r;
 }
@@ -1251,7 +1251,7 @@ TEST(a_scenario_that_cannot_be_read_is_refused) {
 static int before_all(void **state) {
   (void)state;
   struct lb_error err_known;
-  if (lb_load_known(LB_SOURCE_ROOT, &err_known) < 0) return fprintf(stderr, "%s\n", err_known.text), 1;
+  if (lb_system_load_known(LB_SOURCE_ROOT, &err_known) < 0) return fprintf(stderr, "%s\n", err_known.text), 1;
   setenv("LOCKBENCH_NO_NAMESPACES", "1", 1); /* before the first question, whose answer is kept */
   return install_servers(state);
 }

@@ -18,7 +18,7 @@
 static int cost(const char *name) { return lb_topology_find(name)->start_ms; }
 
 static bool admits(struct lb_crowd now, int start_ms) {
-  return lb_admits(&now, &(struct lb_entry){.start_ms = start_ms, .starts = true}) == LB_ADMIT_NOW;
+  return lb_crowd_admits(&now, &(struct lb_entry){.start_ms = start_ms, .starts = true}) == LB_ADMIT_NOW;
 }
 
 /* How many of such a cost start at once on so many processors, if all want to. */
@@ -49,11 +49,11 @@ TEST(adapters_cost_their_start) {
   plan.says = "name=unknown topologies=redis ends=lease can=", plan.start_ms = 0;
   const struct lb_protocol *unknown = lb_foreign_add(&plan, &err);
   assert_true(quick && slow && unknown);
-  assert_int_equal(lb_start_ms(lb_protocol_find("redis-token"), redis, 3), redis->start_ms);
-  assert_int_equal(lb_start_ms(quick, redis, 2), redis->start_ms + 2 * 20);
-  assert_int_equal(of_cost(lb_start_ms(slow, redis, 2), 2, 8), 1);
-  assert_in_range(of_cost(lb_start_ms(unknown, redis, 1), 2, 8), 2, 4);
-  assert_int_equal(of_cost(lb_start_ms(quick, redis, 2), 2, 8), 8);
+  assert_int_equal(lb_admit_start_ms(lb_protocol_find("redis-token"), redis, 3), redis->start_ms);
+  assert_int_equal(lb_admit_start_ms(quick, redis, 2), redis->start_ms + 2 * 20);
+  assert_int_equal(of_cost(lb_admit_start_ms(slow, redis, 2), 2, 8), 1);
+  assert_in_range(of_cost(lb_admit_start_ms(unknown, redis, 1), 2, 8), 2, 4);
+  assert_int_equal(of_cost(lb_admit_start_ms(quick, redis, 2), 2, 8), 8);
 }
 
 STATES(small_servers_start_together, assert_int_equal(together("redis", 2, 8), 8),
@@ -71,22 +71,22 @@ TEST(a_place_has_to_be_free) {
   struct lb_crowd full = {.jobs = {4, 4}, .running = 4, .playing = 4, .cores = 8};
   struct lb_entry cheap = {.starts = true};
   assert_int_equal(together("redis", 16, 3), 3);
-  assert_int_equal(lb_admits(&full, &cheap), LB_ADMIT_PLACE);
+  assert_int_equal(lb_crowd_admits(&full, &cheap), LB_ADMIT_PLACE);
   full.playing = 3; /* one waits with its servers: it has to go first */
-  assert_int_equal(lb_admits(&full, &cheap), LB_ADMIT_PLACE);
+  assert_int_equal(lb_crowd_admits(&full, &cheap), LB_ADMIT_PLACE);
 }
 
 TEST(nothing_runs_beside_what_measures) {
   struct lb_crowd now = {.jobs = {4, 4}, .cores = 8};
   struct lb_entry measures = {.starts = true, .measures = true}, goes_on = {.measures = true}, other = {.starts = true};
-  assert_int_equal(lb_admits(&now, &measures), LB_ADMIT_NOW);
-  assert_int_equal(lb_admits(&now, &goes_on), LB_ADMIT_NOW);
+  assert_int_equal(lb_crowd_admits(&now, &measures), LB_ADMIT_NOW);
+  assert_int_equal(lb_crowd_admits(&now, &goes_on), LB_ADMIT_NOW);
   now.running = now.playing = 1;
-  assert_int_equal(lb_admits(&now, &measures), LB_ADMIT_PLACE);
-  assert_int_equal(lb_admits(&now, &goes_on), LB_ADMIT_PLACE);
-  assert_int_equal(lb_admits(&now, &other), LB_ADMIT_NOW);
+  assert_int_equal(lb_crowd_admits(&now, &measures), LB_ADMIT_PLACE);
+  assert_int_equal(lb_crowd_admits(&now, &goes_on), LB_ADMIT_PLACE);
+  assert_int_equal(lb_crowd_admits(&now, &other), LB_ADMIT_NOW);
   now.measuring = true;
-  assert_int_equal(lb_admits(&now, &other), LB_ADMIT_PLACE);
+  assert_int_equal(lb_crowd_admits(&now, &other), LB_ADMIT_PLACE);
 }
 
 /* Those that run already cost nothing more: only starts are counted. */
@@ -99,8 +99,9 @@ TEST(who_has_started_holds_up_nobody) {
 }
 
 /* A start that has had its time waits for something else, unless the processors are busy and it may not have had it. */
-STATES(a_start_that_takes_its_time_holds_up_nobody, assert_int_equal(lb_start_left_ms(1400, 1000, 0.5), 400),
-       assert_int_equal(lb_start_left_ms(1400, 9000, 0.5), 0), assert_int_equal(lb_start_left_ms(1400, 9000, 0), 1400));
+STATES(a_start_that_takes_its_time_holds_up_nobody, assert_int_equal(lb_admit_start_left_ms(1400, 1000, 0.5), 400),
+       assert_int_equal(lb_admit_start_left_ms(1400, 9000, 0.5), 0),
+       assert_int_equal(lb_admit_start_left_ms(1400, 9000, 0), 1400));
 
 /* However dear it is, and however few processors are known. */
 TEST(everything_gets_its_turn) {
@@ -138,7 +139,7 @@ TEST(who_runs_beyond_that_needs_idle_processors) {
   now = beyond(4, 1);
   now.tight = true;
   assert_false(admits(now, 0));
-  assert_int_equal(lb_admits(&now, &(struct lb_entry){.starts = true}), LB_ADMIT_LATER);
+  assert_int_equal(lb_crowd_admits(&now, &(struct lb_entry){.starts = true}), LB_ADMIT_LATER);
 }
 
 /* Nobody is stopped, but who has done a trial waits with its servers until the processors have some time for the next
@@ -146,9 +147,9 @@ TEST(who_runs_beyond_that_needs_idle_processors) {
 TEST(who_has_servers_waits_for_processors) {
   static const struct lb_entry goes_on = {.start_ms = 1400};
   struct lb_crowd busy = beyond(7, 0.2), idle = beyond(7, 0.4), few = beyond(3, 0);
-  assert_int_equal(lb_admits(&busy, &goes_on), LB_ADMIT_LATER);
-  assert_int_equal(lb_admits(&idle, &goes_on), LB_ADMIT_NOW);
-  assert_int_equal(lb_admits(&few, &goes_on), LB_ADMIT_NOW);
+  assert_int_equal(lb_crowd_admits(&busy, &goes_on), LB_ADMIT_LATER);
+  assert_int_equal(lb_crowd_admits(&idle, &goes_on), LB_ADMIT_NOW);
+  assert_int_equal(lb_crowd_admits(&few, &goes_on), LB_ADMIT_NOW);
 }
 
 TEST(what_is_left_is_read_off_the_kernel) {

@@ -47,7 +47,7 @@ static int tear_down(void **state) {
   lb_journal_close(&w->journal);
   lb_tally_clear(&w->tally);
   lb_plan_clear(&w->plan);
-  lb_remove_tree(w->folder);
+  lb_files_remove_tree(w->folder);
   json_decref(w->info.machines);
   free(w);
   return 0;
@@ -130,7 +130,7 @@ TEST(a_record_with_a_wrong_byte_is_none) {
   int byte = fgetc(file);
   assert_int_equal(fseek(file, -1, SEEK_CUR), 0);
   fputc(byte ^ 1, file);
-  assert_int_equal(lb_close_written(file), 0);
+  assert_int_equal(lb_files_close_written(file), 0);
   read_back(w, &journal, &tally);
   assert_int_equal(tally.done, 1);
   lb_journal_close(&journal);

@@ -41,7 +41,7 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
   (void)state;
-  lb_remove_tree(w->root);
+  lb_files_remove_tree(w->root);
   free(w);
   return 0;
 }
@@ -97,7 +97,7 @@ static void write_file(const char *folder, const char *name) {
   FILE *out = fopen(path, "we");
   assert_non_null(out);
   fputs("x\n", out);
-  assert_int_equal(lb_close_written(out), 0);
+  assert_int_equal(lb_files_close_written(out), 0);
 }
 
 /* ---- the way of a run that ends well ----------------------------------------------------------------------------- */
@@ -170,7 +170,7 @@ static _Noreturn void be_tool(int out, bool with_trial) {
     if (read(w->dir.alive, &byte, 1) != 0) _exit(1); /* ends with the tool */
     lb_clock_sleep_until(lb_clock_ns() + 200 * MS);
     snprintf(late, sizeof late, "%s/late/deep", w->dir.partial);
-    _exit(lb_make_dirs(late) == 0 ? 0 : 1);
+    _exit(lb_files_make_dirs(late) == 0 ? 0 : 1);
   }
   if (write(out, &tool, sizeof tool) != sizeof tool) _exit(1);
   lb_clock_sleep_until(lb_clock_ns() + 6 * WAIT_MS * MS);
@@ -337,7 +337,7 @@ TEST(the_next_run_removes_what_a_killed_guardian_could_not) {
 }
 
 static void make_partial(const char *name, bool with_lock) {
-  assert_int_equal(lb_make_dirs(in_root("%s/histories", name)), 0);
+  assert_int_equal(lb_files_make_dirs(in_root("%s/histories", name)), 0);
   if (with_lock) assert_true(fclose(fopen(in_root("%s/lock", name), "we")) == 0);
 }
 
@@ -476,7 +476,7 @@ enum { HOLE_BYTES = 1 << 20 };
 /* A template: a file that only its owner may read, of zeros and a last byte, in a folder. */
 static void make_template(void) {
   static char zeros[HOLE_BYTES];
-  assert_int_equal(lb_make_dirs(in_root("from/sub")), 0);
+  assert_int_equal(lb_files_make_dirs(in_root("from/sub")), 0);
   int fd = open(in_root("from/sub/file"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   assert_int_equal(write(fd, zeros, sizeof zeros), sizeof zeros);
   assert_int_equal(write(fd, "x", 1), 1);
@@ -500,26 +500,26 @@ static struct stat file_of(const char *copy) {
 TEST(a_copied_folder_has_the_same_files_and_modes) {
   struct stat sub;
   make_template();
-  assert_int_equal(lb_copy_tree(in_root("from"), in_root("whole"), false), 0);
+  assert_int_equal(lb_files_copy_tree(in_root("from"), in_root("whole"), false), 0);
   assert_true(file_of("whole").st_blocks >= HOLE_BYTES / 512);
   assert_int_equal(stat(in_root("whole/sub"), &sub), 0);
   assert_int_equal(sub.st_mode & 07777, 0500);
-  assert_int_equal(lb_copy_tree(in_root("from"), in_root("whole"), false), -EEXIST);
+  assert_int_equal(lb_files_copy_tree(in_root("from"), in_root("whole"), false), -EEXIST);
 }
 
 TEST(what_is_zero_takes_no_room_in_a_sparse_copy) {
   make_template();
-  lb_dig_holes(in_root("from"));
-  assert_int_equal(lb_copy_tree(in_root("from"), in_root("sparse"), true), 0);
+  lb_files_dig_holes(in_root("from"));
+  assert_int_equal(lb_files_copy_tree(in_root("from"), in_root("sparse"), true), 0);
   assert_true(file_of("sparse").st_blocks < HOLE_BYTES / 512);
-  assert_int_equal(lb_copy_tree(in_root("from"), in_root("whole"), false), 0);
+  assert_int_equal(lb_files_copy_tree(in_root("from"), in_root("whole"), false), 0);
   assert_true(file_of("whole").st_blocks >= HOLE_BYTES / 512);
 }
 
 /* A link or a pipe is no file of a server that has ended. */
 TEST(what_is_no_file_is_not_copied) {
-  assert_int_equal(lb_make_dirs(in_root("from")), 0);
+  assert_int_equal(lb_files_make_dirs(in_root("from")), 0);
   assert_int_equal(symlink("nowhere", in_root("from/link")), 0);
-  assert_int_equal(lb_copy_tree(in_root("from"), in_root("to"), false), -EINVAL);
-  assert_int_equal(lb_copy_tree(in_root("none"), in_root("other"), false), -ENOENT);
+  assert_int_equal(lb_files_copy_tree(in_root("from"), in_root("to"), false), -EINVAL);
+  assert_int_equal(lb_files_copy_tree(in_root("none"), in_root("other"), false), -ENOENT);
 }

@@ -20,7 +20,7 @@ static struct lb_outcome ended(enum lb_verdict verdict, const char *why) {
 
 static void add(struct lb_cell_sum *cell, enum lb_verdict verdict, const char *why) {
   struct lb_outcome x = ended(verdict, why);
-  lb_cell_add(cell, &x);
+  lb_cell_sum_add(cell, &x);
 }
 
 /* ---- the verdict ------------------------------------------------------------------------------------------------- */
@@ -65,7 +65,7 @@ static void judge_sequence(enum lb_scenario_kind kind, unsigned code, int length
 TEST(trials_that_observed_their_premises_are_counted) {
   struct lb_cell_sum cell = empty(LB_KIND_TIMELINE);
   for (int i = 0; i < 5; i++)
-    lb_cell_add(&cell, &(struct lb_outcome){.verdict = i < 3 ? LB_SAFE : LB_UNDECIDED, .premises_observed = i < 3});
+    lb_cell_sum_add(&cell, &(struct lb_outcome){.verdict = i < 3 ? LB_SAFE : LB_UNDECIDED, .premises_observed = i < 3});
   assert_int_equal(cell.premises_observed, 3);
 }
 
@@ -97,9 +97,9 @@ TEST(a_cell_is_judged_by_its_decided_trials_if_they_are_most) {
     for (int kind = LB_KIND_LOAD; kind <= LB_KIND_CAMPAIGN; kind++) {
       struct lb_cell_sum cell = cell_of((enum lb_scenario_kind)kind, LB_SAFE, cases[i].decided, cases[i].undecided);
       assert_int_equal(cell.verdict, cases[i].verdict);
-      assert_int_equal(lb_cell_decided(&cell), cases[i].decided);
-      assert_int_equal(lb_cell_as_expected(&cell), cases[i].verdict == LB_SAFE ? 1 : -1);
-      assert_int_equal(lb_cell_is_open(&cell), cases[i].verdict == LB_UNDECIDED);
+      assert_int_equal(lb_cell_sum_decided(&cell), cases[i].decided);
+      assert_int_equal(lb_cell_sum_as_expected(&cell), cases[i].verdict == LB_SAFE ? 1 : -1);
+      assert_int_equal(lb_cell_sum_is_open(&cell), cases[i].verdict == LB_UNDECIDED);
     }
 }
 
@@ -113,16 +113,16 @@ TEST(what_went_wrong_once_counts_and_does_not_meet_an_expectation_of_all) {
     bool all = kind == LB_KIND_TIMELINE;
     few.cell = most.cell = &cell;
     assert_int_equal(few.verdict, LB_VIOLATED);
-    assert_int_equal(lb_cell_as_expected(&few), 0);
+    assert_int_equal(lb_cell_sum_as_expected(&few), 0);
     cell.expect = &safe;
-    assert_int_equal(lb_cell_as_expected(&few), 0);
-    assert_false(lb_cell_is_open(&few));
+    assert_int_equal(lb_cell_sum_as_expected(&few), 0);
+    assert_false(lb_cell_sum_is_open(&few));
     cell.expect = &violated;
-    assert_int_equal(lb_cell_as_expected(&few), all ? -1 : 1);
-    assert_int_equal(lb_cell_is_open(&few), all);
-    assert_int_equal(lb_cell_as_expected(&most), 1);
+    assert_int_equal(lb_cell_sum_as_expected(&few), all ? -1 : 1);
+    assert_int_equal(lb_cell_sum_is_open(&few), all);
+    assert_int_equal(lb_cell_sum_as_expected(&most), 1);
     cell.expect = &any;
-    assert_int_equal(lb_cell_as_expected(&most), 1);
+    assert_int_equal(lb_cell_sum_as_expected(&most), 1);
   }
 }
 
@@ -199,7 +199,7 @@ static struct lb_outcome figures(int64_t n) {
 TEST(counts_are_added_up) {
   struct lb_cell_sum cell = empty(LB_KIND_LOAD);
   struct lb_outcome a = figures(3), b = figures(10), c = figures(4);
-  lb_cell_add(&cell, &a), lb_cell_add(&cell, &b), lb_cell_add(&cell, &c);
+  lb_cell_sum_add(&cell, &a), lb_cell_sum_add(&cell, &b), lb_cell_sum_add(&cell, &c);
   assert_int_equal(cell.sum.grants, 17);
   assert_int_equal(cell.sum.handoffs, 2 * 17);
   assert_int_equal(cell.sum.double_holds, 3 * 17);
@@ -215,7 +215,7 @@ TEST(counts_are_added_up) {
 TEST(of_times_and_depth_the_largest_stays) {
   struct lb_cell_sum cell = empty(LB_KIND_LOAD);
   struct lb_outcome a = figures(3), b = figures(10), c = figures(4);
-  lb_cell_add(&cell, &a), lb_cell_add(&cell, &b), lb_cell_add(&cell, &c);
+  lb_cell_sum_add(&cell, &a), lb_cell_sum_add(&cell, &b), lb_cell_sum_add(&cell, &c);
   assert_int_equal(cell.sum.depth, 10);
   assert_int_equal(cell.sum.unavailable_ns, 10);
   assert_int_equal(cell.sum.orphan_ns, 10);
@@ -227,7 +227,7 @@ TEST(a_time_that_applies_to_no_trial_stays_minus_one_and_zero_is_a_time) {
   struct lb_cell_sum cell = empty(LB_KIND_LOAD);
   struct lb_outcome none = ended(LB_SAFE, ""), zero = ended(LB_SAFE, "");
   zero.orphan_ns = 0;
-  lb_cell_add(&cell, &none), lb_cell_add(&cell, &zero), lb_cell_add(&cell, &none);
+  lb_cell_sum_add(&cell, &none), lb_cell_sum_add(&cell, &zero), lb_cell_sum_add(&cell, &none);
   assert_int_equal(cell.sum.unavailable_ns, -1);
   assert_int_equal(cell.sum.orphan_ns, 0);
   assert_int_equal(cell.sum.blind_ns, -1);
@@ -268,10 +268,10 @@ TEST(as_expected_compares_what_was_decided_with_what_was_expected) {
       struct lb_cell_sum sum = {.cell = &cell, .verdict = (enum lb_verdict)got};
       bool better = got == LB_SAFE && expected == LB_MIXED;
       sum.trials = 30;
-      assert_int_equal(lb_cell_as_expected(&sum), decided ? got == expected || better : -1);
-      assert_int_equal(lb_cell_is_better(&sum), better); /* an unexpected safe of a stated violation is none */
-      sum.trials = 31, sum.undecided = 2;                /* a race may fall the same way in 29 trials */
-      assert_int_equal(lb_cell_as_expected(&sum), decided ? got == expected || expected == LB_MIXED : -1);
+      assert_int_equal(lb_cell_sum_as_expected(&sum), decided ? got == expected || better : -1);
+      assert_int_equal(lb_cell_sum_is_better(&sum), better); /* an unexpected safe of a stated violation is none */
+      sum.trials = 31, sum.undecided = 2;                    /* a race may fall the same way in 29 trials */
+      assert_int_equal(lb_cell_sum_as_expected(&sum), decided ? got == expected || expected == LB_MIXED : -1);
     }
   }
 }
@@ -283,7 +283,7 @@ TEST(where_nothing_is_expected_only_safe_is_as_expected) {
   for (int got = LB_SAFE; got <= LB_VERDICT_NONE; got++) {
     struct lb_cell cell = {0};
     struct lb_cell_sum sum = {.cell = &cell, .verdict = (enum lb_verdict)got};
-    assert_int_equal(lb_cell_as_expected(&sum), answer[got]);
+    assert_int_equal(lb_cell_sum_as_expected(&sum), answer[got]);
   }
 }
 
@@ -293,7 +293,7 @@ TEST(of_any_every_decided_verdict_is_as_expected) {
     struct lb_cell cell = {.expect = &expect};
     struct lb_cell_sum sum = {.cell = &cell, .verdict = (enum lb_verdict)got};
     bool decided = got == LB_SAFE || got == LB_VIOLATED || got == LB_STUCK || got == LB_DELAYED || got == LB_MIXED;
-    assert_int_equal(lb_cell_as_expected(&sum), decided ? 1 : -1);
+    assert_int_equal(lb_cell_sum_as_expected(&sum), decided ? 1 : -1);
   }
 }
 
@@ -301,14 +301,14 @@ TEST(of_any_every_decided_verdict_is_as_expected) {
 
 TEST(one_overrun_critical_section_is_one_violation) {
   struct lb_outcome x = {.verdict = LB_VIOLATED, .double_holds = 400, .stale_writes = 5, .lost_updates = 300};
-  assert_int_equal(lb_outcome_violations(&x), 5);
+  assert_int_equal(lb_tally_violations_of(&x), 5);
 }
 
 TEST(a_violated_trial_is_one_violation_at_least) {
   struct lb_outcome x = {.verdict = LB_VIOLATED, .dirty_accesses = 1};
-  assert_int_equal(lb_outcome_violations(&x), 1);
+  assert_int_equal(lb_tally_violations_of(&x), 1);
   x.verdict = LB_SAFE;
-  assert_int_equal(lb_outcome_violations(&x), 0);
+  assert_int_equal(lb_tally_violations_of(&x), 0);
 }
 
 /* A job, whether it is done, and its outcome, as a tally has them. */
@@ -334,7 +334,7 @@ static struct lb_tally tally_of(const struct played *played, size_t count) {
   }
   for (size_t i = 0; i < count; i++) {
     results[i] = (struct lb_job_result){.job = &played[i].job, .done = played[i].done, .outcome = played[i].outcome};
-    if (played[i].done) lb_cell_add(&sums[played[i].job.cell], &played[i].outcome);
+    if (played[i].done) lb_cell_sum_add(&sums[played[i].job.cell], &played[i].outcome);
   }
   return (struct lb_tally){.plan = &plan, .cells = sums, .jobs = results};
 }
@@ -444,12 +444,12 @@ TEST(a_lock_that_stands_still_has_no_rate_by_hours_or_hand_offs) {
 TEST(violations_are_compared_with_those_of_the_control) {
   struct played jobs[] = {HOUR(1, LB_VIOLATED, 50), HOUR(1, LB_VIOLATED, 60), HOUR(2, LB_SAFE, 0), HOUR(2, LB_SAFE, 0)};
   struct lb_tally tally = tally_of(jobs, 4);
-  assert_int_equal(lb_cell_above_control(&tally, 1), 1);
-  assert_int_equal(lb_cell_above_control(&tally, 0), -1); /* nothing decided */
-  assert_int_equal(lb_cell_above_control(&tally, 2), -1); /* the control itself */
+  assert_int_equal(lb_tally_above_control(&tally, 1), 1);
+  assert_int_equal(lb_tally_above_control(&tally, 0), -1); /* nothing decided */
+  assert_int_equal(lb_tally_above_control(&tally, 2), -1); /* the control itself */
   struct played alike[] = {HOUR(1, LB_VIOLATED, 2), HOUR(1, LB_SAFE, 0), HOUR(2, LB_VIOLATED, 2), HOUR(2, LB_SAFE, 0)};
   tally = tally_of(alike, 4);
-  assert_int_equal(lb_cell_above_control(&tally, 1), 0);
+  assert_int_equal(lb_tally_above_control(&tally, 1), 0);
 }
 
 TEST(a_control_of_other_clients_is_none) {
@@ -457,38 +457,38 @@ TEST(a_control_of_other_clients_is_none) {
   struct lb_tally tally = tally_of(jobs, 4);
   const struct lb_scenario was = storm;
   storm.driver = LB_BY_COROUTINE;
-  assert_int_equal(lb_cell_above_control(&tally, 1), -1);
+  assert_int_equal(lb_tally_above_control(&tally, 1), -1);
   storm = was, storm.arrivals = LB_ARRIVE_POISSON;
-  assert_int_equal(lb_cell_above_control(&tally, 1), -1);
+  assert_int_equal(lb_tally_above_control(&tally, 1), -1);
   storm = was, storm.rate_per_s = 100;
-  assert_int_equal(lb_cell_above_control(&tally, 1), -1);
+  assert_int_equal(lb_tally_above_control(&tally, 1), -1);
   storm = was, storm.readers = 1;
-  assert_int_equal(lb_cell_above_control(&tally, 1), -1);
+  assert_int_equal(lb_tally_above_control(&tally, 1), -1);
   storm = was, storm.permits = 2;
-  assert_int_equal(lb_cell_above_control(&tally, 1), -1);
+  assert_int_equal(lb_tally_above_control(&tally, 1), -1);
   storm = was;
-  assert_int_equal(lb_cell_above_control(&tally, 1), 1);
+  assert_int_equal(lb_tally_above_control(&tally, 1), 1);
 }
 
 /* Of one trial nobody knows what its violations have in common: the table shows no interval of them either. */
 TEST(one_decided_trial_is_not_compared) {
   struct played one[] = {HOUR(1, LB_VIOLATED, 50), HOUR(1, LB_UNDECIDED, 60), HOUR(2, LB_SAFE, 0), HOUR(2, LB_SAFE, 0)};
   struct lb_tally tally = tally_of(one, 4);
-  assert_int_equal(lb_cell_above_control(&tally, 1), -1);
+  assert_int_equal(lb_tally_above_control(&tally, 1), -1);
   struct played alone[] = {HOUR(1, LB_VIOLATED, 50), HOUR(1, LB_VIOLATED, 60), HOUR(2, LB_SAFE, 0),
                            HOUR(2, LB_UNDECIDED, 0)};
   tally = tally_of(alone, 4);
-  assert_int_equal(lb_cell_above_control(&tally, 1), -1);
+  assert_int_equal(lb_tally_above_control(&tally, 1), -1);
 }
 
 TEST(what_stands_still_is_not_compared) {
   struct played cell[] = {HOUR(1, LB_STUCK, 50), HOUR(1, LB_STUCK, 60), HOUR(2, LB_SAFE, 0), HOUR(2, LB_SAFE, 0)};
   struct lb_tally tally = tally_of(cell, 4);
-  assert_int_equal(lb_cell_above_control(&tally, 1), -1);
+  assert_int_equal(lb_tally_above_control(&tally, 1), -1);
   struct played control[] = {HOUR(1, LB_VIOLATED, 50), HOUR(1, LB_VIOLATED, 60), HOUR(2, LB_SAFE, 0),
                              HOUR(2, LB_STUCK, 0)};
   tally = tally_of(control, 4);
-  assert_int_equal(lb_cell_above_control(&tally, 1), -1);
+  assert_int_equal(lb_tally_above_control(&tally, 1), -1);
 }
 
 TEST(the_control_is_of_honest_protocols_and_knows_the_longest_stall) {
@@ -579,7 +579,7 @@ TEST(of_the_users_own_lock_its_verdict_comes_first) {
   assert_string_equal(
       run.line,
       "mylock: violated in 2 of 3 scenarios (failover, pause-holder); safe in 1. As expected: 5 cells: 3 safe, 2 violated");
-  assert_int_equal(lb_lock_verdict(&run.tally), LB_VIOLATED);
+  assert_int_equal(lb_exit_lock_verdict(&run.tally), LB_VIOLATED);
   run.cells[0].expect = NULL;
   assert_int_equal(end_of(&run), LB_EXIT_UNEXPECTED);
   add_end(&run, "failover", "mylock@sentinel", true, LB_GUARD_DEADLINE,
@@ -607,15 +607,15 @@ TEST(the_verdict_of_an_own_lock_is_the_worst_of_what_was_asked) {
     add_end(&run, "a", "mylock@none", true, LB_GUARD_NONE, rows[i].a);
     add_end(&run, "b", "mylock@none", true, LB_GUARD_NONE, rows[i].b);
     end_of(&run);
-    assert_int_equal(lb_lock_verdict(&run.tally), rows[i].wanted);
+    assert_int_equal(lb_exit_lock_verdict(&run.tally), rows[i].wanted);
     if (strncmp(run.line, rows[i].line, strlen(rows[i].line)) != 0) fail_msg("%s\nexpected %s", run.line, rows[i].line);
   }
   struct ended mixed = {0};
   add_end(&mixed, "a", "mylock@none", true, LB_GUARD_NONE, LB_MIXED);
   end_of(&mixed);
-  assert_int_equal(lb_lock_verdict(&mixed.tally), LB_MIXED);
+  assert_int_equal(lb_exit_lock_verdict(&mixed.tally), LB_MIXED);
   mixed.sums[0].violated = 1; /* once is enough */
-  assert_int_equal(lb_lock_verdict(&mixed.tally), LB_VIOLATED);
+  assert_int_equal(lb_exit_lock_verdict(&mixed.tally), LB_VIOLATED);
 }
 
 TEST(so_does_the_verdict_of_a_single_lock) {
@@ -627,7 +627,7 @@ TEST(so_does_the_verdict_of_a_single_lock) {
   assert_string_equal(
       run.line,
       "redis-token@redis: violated in 1 of 2 scenarios (a); safe in 1. NOT as expected: 3 cells: 2 safe, 1 violated, 1 against expectation");
-  assert_int_equal(lb_lock_verdict(&run.tally), LB_VERDICT_NONE); /* it is not the user's */
+  assert_int_equal(lb_exit_lock_verdict(&run.tally), LB_VERDICT_NONE); /* it is not the user's */
   add_end(&run, "a", "pg-row@pg", false, LB_GUARD_NONE, LB_SAFE);
   end_of(&run);
   assert_int_equal(strncmp(run.line, "NOT as expected: 4 cells", 24), 0);

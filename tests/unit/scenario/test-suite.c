@@ -312,7 +312,7 @@ TEST(the_museum_states_what_comes_of_every_cell) {
   struct lb_suite museum;
   struct lb_plan plan;
   char path[1200];
-  if (lb_peers_load(lb_root(), &err) < 0) fail_msg("%s", err.text);
+  if (lb_peers_load(lb_process_root(), &err) < 0) fail_msg("%s", err.text);
   snprintf(path, sizeof path, "%s/theory/rules.ini", folder);
   if (lb_theory_load(path, &err) < 0) fail_msg("%s", err.text);
   snprintf(path, sizeof path, "%s/suites/museum.ini", folder);

@@ -31,13 +31,13 @@ static int fresh(void **state) {
   snprintf(server->name, sizeof server->name, "disk-1");
   snprintf(server->dir, sizeof server->dir, "%s/disk-1", scratch);
   snprintf(server->log, sizeof server->log, "%s/log", scratch);
-  if (lb_make_dirs(server->dir) < 0) return -1;
+  if (lb_files_make_dirs(server->dir) < 0) return -1;
   return lb_power_watch(&cluster, 0);
 }
 
 static int gone(void **state) {
   (void)state;
-  lb_remove_tree(scratch);
+  lb_files_remove_tree(scratch);
   return 0;
 }
 EACH(fresh, gone);

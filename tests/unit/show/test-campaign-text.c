@@ -8,14 +8,14 @@
 
 static const char *share(double value, double low, double high) {
   static char text[80];
-  lb_campaign_share_text(&(struct lb_rate){value, low, high}, true, text, sizeof text);
+  lb_campaign_text_share(&(struct lb_rate){value, low, high}, true, text, sizeof text);
   return text;
 }
 
 static const char *rate(enum lb_campaign_exposure of, uint64_t events, double exposure, int trials) {
   static char text[80];
   struct lb_campaign_rate x = {of, {4.938, 0.0094, 11.04}, events, exposure, trials};
-  lb_campaign_rate_text(&x, text, sizeof text);
+  lb_campaign_text_rate(&x, text, sizeof text);
   return text;
 }
 
@@ -25,7 +25,7 @@ TEST(a_share_is_in_per_cent_with_two_digits) {
   assert_string_equal(share(0.0094, 0.00004, 0.05), "0.94 [0.004,5]");
   assert_string_equal(share(1, 0.5, 1), "100 [50,100]");
   assert_string_equal(share(0, 0, 0.5271), "0 (<53)");
-  lb_campaign_share_text(&(struct lb_rate){0}, false, text, sizeof text);
+  lb_campaign_text_share(&(struct lb_rate){0}, false, text, sizeof text);
   assert_string_equal(text, "-");
 }
 
@@ -34,16 +34,16 @@ STATES(a_lower_bound_is_not_0_unless_it_is, assert_string_equal(rate(LB_PER_HOUR
 
 TEST(measured_time_is_in_seconds) {
   char text[40];
-  lb_campaign_seconds_text(4.25 / 3600, text, sizeof text);
+  lb_campaign_text_seconds(4.25 / 3600, text, sizeof text);
   assert_string_equal(text, "4.2");
-  lb_campaign_seconds_text(64.8 / 3600, text, sizeof text);
+  lb_campaign_text_seconds(64.8 / 3600, text, sizeof text);
   assert_string_equal(text, "65");
 }
 
 TEST(large_numbers_are_not_powers_of_ten) {
   char text[80];
   struct lb_campaign_rate x = {LB_PER_HOUR, {153361, 134185, 99.6}, 215, 1, 5};
-  lb_campaign_rate_text(&x, text, sizeof text);
+  lb_campaign_text_rate(&x, text, sizeof text);
   assert_string_equal(text, "150k [130k,100]");
 }
 
@@ -86,36 +86,36 @@ TEST(fewer_than_100_handoffs_make_no_rate_and_no_bound) {
 TEST(kinds_are_added_up_and_those_that_never_came_are_named) {
   struct lb_campaign_notes notes = {0};
   char text[400];
-  lb_campaign_kinds_text(&notes, text, sizeof text);
+  lb_campaign_text_kinds(&notes, text, sizeof text);
   assert_string_equal(text, "");
-  lb_campaign_note_kind(&notes, "b", 0);
-  lb_campaign_kinds_text(&notes, text, sizeof text);
+  lb_campaign_notes_kind(&notes, "b", 0);
+  lb_campaign_text_kinds(&notes, text, sizeof text);
   assert_string_equal(text, "never proved: b");
-  lb_campaign_note_kind(&notes, "a", 2);
-  lb_campaign_note_kind(&notes, "c", 1);
-  lb_campaign_note_kind(&notes, "a", 3);
-  lb_campaign_note_kind(&notes, "d", 0);
-  lb_campaign_kinds_text(&notes, text, sizeof text);
+  lb_campaign_notes_kind(&notes, "a", 2);
+  lb_campaign_notes_kind(&notes, "c", 1);
+  lb_campaign_notes_kind(&notes, "a", 3);
+  lb_campaign_notes_kind(&notes, "d", 0);
+  lb_campaign_text_kinds(&notes, text, sizeof text);
   assert_string_equal(text, "proved over all rows: 5 a, 1 c; never: b, d");
 }
 
 TEST(what_the_control_does_not_separate_is_named_first) {
   struct lb_campaign_notes notes = {0};
   char text[1400];
-  lb_campaign_control_text(&notes, text, sizeof text);
+  lb_campaign_text_control(&notes, text, sizeof text);
   assert_string_equal(text, "");
-  lb_campaign_note_control(&notes, "a@t", "none", 1);
-  lb_campaign_control_text(&notes, text, sizeof text);
+  lb_campaign_notes_control(&notes, "a@t", "none", 1);
+  lb_campaign_text_control(&notes, text, sizeof text);
   assert_string_equal(
       text, "By violations per hour, every row that has any lies above the control, the same load without faults.");
-  lb_campaign_note_control(&notes, "b@t", "none", -1);
-  lb_campaign_control_text(&notes, text, sizeof text);
+  lb_campaign_notes_control(&notes, "b@t", "none", -1);
+  lb_campaign_text_control(&notes, text, sizeof text);
   assert_string_equal(
       text,
       "Nothing tells what some of these rows would be without faults: that takes 2 decided trials of a row, and 2 of a control of the same load.");
-  lb_campaign_note_control(&notes, "c@t", "none", 0);
-  lb_campaign_note_control(&notes, "d@t", "fence", 0);
-  lb_campaign_control_text(&notes, text, sizeof text);
+  lb_campaign_notes_control(&notes, "c@t", "none", 0);
+  lb_campaign_notes_control(&notes, "d@t", "fence", 0);
+  lb_campaign_text_control(&notes, text, sizeof text);
   assert_non_null(strstr(text, "does not separate from c@t, d@t (fence): "));
 }
 
@@ -123,8 +123,8 @@ TEST(what_the_control_does_not_separate_is_named_first) {
 TEST(no_name_is_cut_in_the_middle) {
   struct lb_campaign_notes notes = {0};
   char text[1400];
-  for (int i = 0; i < 40; i++) lb_campaign_note_control(&notes, "a-rather-long-protocol@topology", "none", 0);
-  lb_campaign_control_text(&notes, text, sizeof text);
+  for (int i = 0; i < 40; i++) lb_campaign_notes_control(&notes, "a-rather-long-protocol@topology", "none", 0);
+  lb_campaign_text_control(&notes, text, sizeof text);
   assert_int_equal(notes.below_count, 40);
   assert_non_null(strstr(text, ", a-rather-long-protocol@topology and 10 more: by violations per hour"));
 }

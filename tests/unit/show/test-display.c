@@ -98,7 +98,7 @@ TEST(rows_are_scenarios_and_columns_are_systems_under_two_lines) {
   cell(a, "redis-token@redis", LB_GUARD_NONE, LB_SAFE, 0, 3);
   expect(cell(a, "pg-row@pg", LB_GUARD_NONE, LB_VIOLATED, 2, 3), &(struct lb_expect){.verdict = LB_VIOLATED});
   expect(cell(b, "pg-row@pg", LB_GUARD_NONE, LB_STUCK, 3, 3), &(struct lb_expect){.verdict = LB_STUCK});
-  const char *text = printed(lb_print_truth_table);
+  const char *text = printed(lb_display_truth_table);
   assert_has(text, "        redis-token  pg-row\n"
                    "        redis        pg\n"
                    "first   safe 3       VIOLATED 2/3\n"
@@ -113,8 +113,8 @@ TEST(undecided_trials_do_not_count_as_trials_of_a_verdict) {
   cell(scenario("n"), "a@t", LB_GUARD_NONE, LB_SKIPPED, 0, 0);
   c = cell(scenario("m"), "a@t", LB_GUARD_NONE, LB_SAFE, 0, 21);
   c->safe = 15, c->undecided = 6;
-  assert_has(printed(lb_print_remarks), " m a@t: decided 15 of 21; the others: ");
-  const char *text = printed(lb_print_truth_table);
+  assert_has(printed(lb_display_remarks), " m a@t: decided 15 of 21; the others: ");
+  const char *text = printed(lb_display_truth_table);
   assert_has(text, "\nm  safe 15 of 21\n");
   assert_has(text, "\ns  VIOLATED 2/2!\n");
   assert_has(text, "\nu  undecided 2/5\n");
@@ -127,8 +127,8 @@ TEST(what_is_not_as_expected_is_marked_and_repeated_with_its_reason) {
   expect(c, &safe);
   snprintf(c->why, sizeof c->why, "await failover within 3s: it did not");
   expect(cell(&scenarios[0], "b@t", LB_GUARD_NONE, LB_SAFE, 0, 3), &safe);
-  assert_has(printed(lb_print_truth_table), "stuck 1/3!");
-  const char *text = printed(lb_print_remarks);
+  assert_has(printed(lb_display_truth_table), "stuck 1/3!");
+  const char *text = printed(lb_display_remarks);
   assert_has(
       text,
       "! s a@t (guard fence): stuck, expected safe: a majority is left; seen: await failover within 3s: it did not\n");
@@ -138,8 +138,8 @@ TEST(what_is_not_as_expected_is_marked_and_repeated_with_its_reason) {
 TEST(of_any_no_decided_verdict_is_marked) {
   struct lb_expect any = {.verdict = LB_ANY};
   expect(cell(scenario("s"), "a@t", LB_GUARD_NONE, LB_VIOLATED, 1, 3), &any);
-  assert_has_not(printed(lb_print_truth_table), "!\n");
-  assert_string_equal(printed(lb_print_remarks), "");
+  assert_has_not(printed(lb_display_truth_table), "!\n");
+  assert_string_equal(printed(lb_display_remarks), "");
 }
 
 static const char *const systems[] = {"local@none",         "broken@none",
@@ -164,7 +164,7 @@ TEST(twelve_systems_in_sixteen_scenarios_fit_the_width) {
   for (size_t n = 1; n <= sizeof systems / sizeof *systems; n++) {
     clear(state);
     fill(n, 17, 20);
-    const char *text = printed(lb_print_truth_table);
+    const char *text = printed(lb_display_truth_table);
     assert_fits(text);
     assert_int_equal(count(text, "VIO"), 16 * n / 2 + (strstr(text, "VIOL:") ? 1 : 0));
     assert_int_equal(count(text, "safe 20"), 16 * n / 2);
@@ -173,12 +173,13 @@ TEST(twelve_systems_in_sixteen_scenarios_fit_the_width) {
 
 TEST(a_table_that_fits_is_not_shortened) {
   fill(5, 3, 3);
-  const char *text = printed(lb_print_truth_table);
+  const char *text = printed(lb_display_truth_table);
   assert_has(text, "VIOLATED 3/3");
   assert_has(text, "redis-token  ");
 }
 
-STATES(no_colour_where_there_is_no_terminal, fill(3, 1, 3), assert_null(strchr(printed(lb_print_truth_table), '\033')));
+STATES(no_colour_where_there_is_no_terminal, fill(3, 1, 3),
+       assert_null(strchr(printed(lb_display_truth_table), '\033')));
 
 /* ---- guards ------------------------------------------------------------------------------------------------------ */
 
@@ -197,7 +198,7 @@ TEST(a_guard_is_shown_beside_none_with_what_happened_to_the_resource) {
   c = cell(b, "c@t", LB_GUARD_RECHECK, LB_SAFE, 0, 3);
   c->sum.stopped_no_majority = 3;
   cell(b, "b@t", LB_GUARD_FENCE, LB_SKIPPED, 0, 0);
-  const char *text = printed(lb_print_truth_table);
+  const char *text = printed(lb_display_truth_table);
   assert_has(text, "what each guard changes\n"
                    "       none                  recheck                                        fence\n"
                    "guarded\n"
@@ -209,7 +210,7 @@ TEST(a_guard_is_shown_beside_none_with_what_happened_to_the_resource) {
 }
 
 STATES(without_guards_there_is_no_such_table, cell(scenario("s"), "a@t", LB_GUARD_NONE, LB_SAFE, 0, 3),
-       assert_has_not(printed(lb_print_truth_table), "guard"));
+       assert_has_not(printed(lb_display_truth_table), "guard"));
 
 /* ---- rates ------------------------------------------------------------------------------------------------------- */
 
@@ -252,7 +253,7 @@ TEST(a_campaign_is_a_rate_with_its_interval) {
   cell(campaign("storm"), "a@t", LB_GUARD_NONE, LB_VIOLATED, 2, 2);
   struct played jobs[] = {{.outcome = TRIAL}, {.outcome = TRIAL}};
   jobs_are(jobs, 2);
-  const char *text = printed(lb_print_rates);
+  const char *text = printed(lb_display_rates);
   assert_has(
       text,
       " measured,   two held, within a lease,     damage, violations violations per\n"
@@ -279,14 +280,14 @@ TEST(the_control_is_said_where_it_does_not_separate) {
                           {.cell = 1, .outcome = {.measured_s = 1800}},
                           {.cell = 1, .outcome = {.measured_s = 1800}}};
   jobs_are(jobs, 4);
-  assert_has(printed(lb_print_rates), "does not separate from a@t: ");
+  assert_has(printed(lb_display_rates), "does not separate from a@t: ");
   jobs[2].outcome.measured_s = 36000;
   jobs_are(jobs, 4);
-  const char *text = printed(lb_print_rates);
+  const char *text = printed(lb_display_rates);
   assert_has(text, "every row that has any lies above the control");
   assert_has_not(text, "does not separate");
   calm->hold_ms = 7; /* another load */
-  assert_has(printed(lb_print_rates), "Nothing tells what the violations of these rows");
+  assert_has(printed(lb_display_rates), "Nothing tells what the violations of these rows");
 }
 
 TEST(the_control_is_one_line) {
@@ -295,7 +296,7 @@ TEST(the_control_is_one_line) {
   cell(calm, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 2);
   struct played jobs[] = {{.outcome = {.handoffs = 123000, .stall_ns = 12300000}}, {.outcome = {.handoffs = 456}}};
   jobs_are(jobs, 2);
-  assert_string_equal(printed(lb_print_rates),
+  assert_string_equal(printed(lb_display_rates),
                       "\nno-fault control: 123456 hand-offs, 0 violations; longest stall of the harness 12.3 ms\n");
 }
 
@@ -309,7 +310,7 @@ TEST(a_dead_holders_lock_has_a_time_unless_nobody_ever_gets_it) {
                           {.outcome = {.orphan_ns = 500000000}},
                           {.cell = 1, .outcome = {.verdict = LB_STUCK, .orphan_ns = 3}}};
   jobs_are(jobs, 4);
-  const char *text = printed(lb_print_figures);
+  const char *text = printed(lb_display_figures);
   assert_has(text, " 900    1000 of 3 trials, ttl 1000 ms\n");
   assert_has(text, " -       - never in 1 of 1 trials");
   assert_fits(text);
@@ -324,7 +325,7 @@ TEST(no_trial_is_left_out_of_a_figure) {
   for (size_t i = 0; i < 400; i++) jobs[i].outcome.orphan_ns = 1000000;
   jobs[399].outcome.verdict = LB_STUCK;
   jobs_are(jobs, 400);
-  assert_has(printed(lb_print_figures), "of 399, never in 1 of 400 trials");
+  assert_has(printed(lb_display_figures), "of 399, never in 1 of 400 trials");
 }
 
 /* ---- names that are longer than somebody thought, and terminals that are narrow ---------------------------------- */
@@ -348,7 +349,7 @@ TEST(a_long_name_widens_its_column_and_shifts_nothing) {
   cell(long_one, LONG_NAME, LB_GUARD_DEADLINE, LB_SAFE, 0, 3);
   struct played dead[] = {{.outcome = {.orphan_ns = 900000000}}, {.cell = 1, .outcome = {.orphan_ns = 900000000}}};
   jobs_are(dead, 2);
-  const char *text = printed(lb_print_figures);
+  const char *text = printed(lb_display_figures);
   assert_int_equal(column_of(text, "crash ", "of 1 trials"),
                    column_of(text, "some-scenario-with-a-long-name ", "of 1 trials"));
   clear(state);
@@ -359,7 +360,7 @@ TEST(a_long_name_widens_its_column_and_shifts_nothing) {
       {.outcome = TRIAL}, {.outcome = TRIAL}, {.cell = 1, .outcome = TRIAL}, {.cell = 1, .outcome = TRIAL}};
   jobs_are(trials, 4);
   many->trials = 1234568;
-  text = printed(lb_print_rates);
+  text = printed(lb_display_rates);
   assert_int_equal(column_of(text, "a@t ", "50 [23"), column_of(text, LONG_NAME, "50 [23"));
 }
 
@@ -374,7 +375,7 @@ TEST(the_heads_of_a_load_are_explained_and_its_names_shift_nothing) {
                            {.cell = 1, .outcome = {.grants = 100, .grants_per_s = 123456789, .measured_s = 1}}};
   jobs_are(loads, 2);
   char text[20000], word[40];
-  snprintf(text, sizeof text, "\n%s", printed(lb_print_figures));
+  snprintf(text, sizeof text, "\n%s", printed(lb_display_figures));
   assert_int_equal(column_of(text, "contention ", " 0.000 "), column_of(text, "contention~", " 0.000 "));
   const char *legend = strstr(text, "Medians over");
   assert_non_null(legend);
@@ -397,25 +398,25 @@ TEST(on_a_narrow_terminal_everything_but_numbers_fits) {
       struct lb_cell_sum *c = cell(s, systems[i], (enum lb_guard)k, LB_VIOLATED, 12, 20);
       c->sum.lost_updates = c->sum.token_regressions = 1234, c->sum.stale_writes = 1235;
     }
-  const char *text = printed(lb_print_truth_table);
+  const char *text = printed(lb_display_truth_table);
   assert_fits(text);
   assert_int_equal(count(text, "1234 lost"), 8 * LB_GUARD_COUNT);
   assert_int_equal(count(text, "regressions"), 8 + 1); /* and in the legend */
   cells[0].means_nothing = true, cells[0].note = 1, sums[0].verdict = LB_NA;
   snprintf(cells[0].skip, sizeof cells[0].skip,
            "the reason is a long sentence, which says at some length why nothing was asked there");
-  assert_fits(printed(lb_print_truth_table));
+  assert_fits(printed(lb_display_truth_table));
   load->kind = LB_KIND_LOAD;
   cell(load, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 1);
   struct played played = {.cell = plan.cell_count - 1, .outcome = {.grants = 100, .unsettled = 1}};
   jobs_are(&played, 1);
-  assert_fits(strstr(printed(lb_print_figures), "Medians over"));
+  assert_fits(strstr(printed(lb_display_figures), "Medians over"));
   clear(state);
   setenv("COLUMNS", "60", 1);
   cell(campaign("storm"), "a@t", LB_GUARD_NONE, LB_VIOLATED, 2, 2);
   struct played storm[] = {{.outcome = TRIAL}, {.outcome = TRIAL}};
   jobs_are(storm, 2);
-  assert_fits(strstr(printed(lb_print_rates), "  proved over"));
+  assert_fits(strstr(printed(lb_display_rates), "  proved over"));
 }
 
 /* ---- while it runs ----------------------------------------------------------------------------------------------- */

@@ -45,7 +45,7 @@ EACH(NULL, clear);
 
 static void end(size_t i, enum lb_verdict verdict) {
   struct lb_outcome outcome = {.verdict = verdict, .counters = {.double_holds = verdict == LB_VIOLATED}};
-  if (!plan.cells[i].skip[0]) lb_cell_add(&tally.cells[i], &outcome);
+  if (!plan.cells[i].skip[0]) lb_cell_sum_add(&tally.cells[i], &outcome);
 }
 
 /* As it is expected of each. */
@@ -67,7 +67,7 @@ static const char *shown(const char *verdict) {
   memset(text, 0, sizeof text);
   FILE *out = fmemopen(text, sizeof text - 1, "w");
   unsetenv("COLUMNS");
-  lb_print_screen(&(struct lb_screen){&tally, verdict, "/results/x", "Longer: something", AFTER}, out);
+  lb_screen_print(&(struct lb_screen){&tally, verdict, "/results/x", "Longer: something", AFTER}, out);
   fclose(out);
   return text;
 }
@@ -119,7 +119,7 @@ TEST(lost_is_said_of_two_holders_only) {
   while (plan.cells[i].skip[0] || plan.cells[i].guard != LB_GUARD_NONE ||
          strcmp(plan.cells[i].system, "redis-token@redis") != 0)
     i++;
-  lb_cell_add(&tally.cells[i], &(struct lb_outcome){.verdict = LB_VIOLATED, .counters = {.token_regressions = 1}});
+  lb_cell_sum_add(&tally.cells[i], &(struct lb_outcome){.verdict = LB_VIOLATED, .counters = {.token_regressions = 1}});
   shown("as expected: counts");
   assert_is_a_screen(text);
   assert_has(" DATA! ");
@@ -163,7 +163,7 @@ TEST(the_largest_suites_have_one_screen) {
 static int before_all(void **state) {
   (void)state;
   struct lb_error err_known;
-  if (lb_load_known(LB_SOURCE_ROOT, &err_known) < 0) return fprintf(stderr, "%s\n", err_known.text), 1;
+  if (lb_system_load_known(LB_SOURCE_ROOT, &err_known) < 0) return fprintf(stderr, "%s\n", err_known.text), 1;
   return 0;
 }
 

@@ -329,7 +329,7 @@ TEST(only_the_latest_faults_before_it_are_told) {
     snprintf(text, sizeof text, "fault number %d", (int)i);
     struct lb_fact fact = lb_no_fact;
     fact.what = lb_names_add(&h.texts, text);
-    struct lb_event e = {.t = i, .client = LB_NO_NAME, .key = LB_NO_NAME, .fact = lb_facts_add(&h, &fact)};
+    struct lb_event e = {.t = i, .client = LB_NO_NAME, .key = LB_NO_NAME, .fact = lb_history_facts_add(&h, &fact)};
     e.kind = LB_EV_FAULT;
     lb_history_add(&h, &e);
   }
@@ -466,8 +466,8 @@ static const char *named_in(const char *const *names, const char *words) {
   snprintf(text, sizeof text, "%s", words);
   for (char *at = strtok(text, " "); at; at = strtok(NULL, " ")) word[count++] = at;
   json_t *cells = cells_of(names);
-  const json_t *cell = lb_cell_named(cells, word, count, &cell_err);
-  if (cell) lb_cell_name(cell, ret);
+  const json_t *cell = lb_explain_cell_named(cells, word, count, &cell_err);
+  if (cell) lb_explain_cell_name(cell, ret);
   json_decref(cells);
   return cell ? ret : cell_err.text;
 }

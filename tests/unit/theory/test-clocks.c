@@ -23,18 +23,18 @@ static void look_at(const struct lb_scenario *s, const struct lb_protocol *p, co
                     struct looked *ret) {
   char system[96], set[160], rests[160], why[300];
   union lb_value *options = lb_settings_options(p, (const char *const *)s->options, s->option_count);
-  unsigned of = lb_clocks_of(p, options, t);
+  unsigned of = lb_fit_clocks_of(p, options, t);
   snprintf(system, sizeof system, "%s@%s", p->name, t->name);
   for (enum lb_guard guard = LB_GUARD_NONE; guard < LB_GUARD_COUNT; guard++) {
     enum lb_verdict verdict = lb_theory_expects(s, p, options, t, guard);
     if (verdict == LB_NA || verdict == LB_VERDICT_NONE || !lb_scenario_asks(s, system) ||
         lb_fit(s, p, t, guard, why, sizeof why) == LB_NA)
       continue;
-    if (of & lb_clocks_set(s)) ret->put++;
+    if (of & lb_fit_clocks_set(s)) ret->put++;
     else if (ret->unread++ < 20)
       print_error("%s: %s under %s is expected to be %s, but it sets %s, and the lock rests on %s\n", s->name, system,
-                  lb_guard_name(guard), lb_verdict_name(verdict), lb_clocks_say(lb_clocks_set(s), set, sizeof set),
-                  lb_clocks_say(of, rests, sizeof rests));
+                  lb_guard_name(guard), lb_verdict_name(verdict),
+                  lb_fit_clocks_say(lb_fit_clocks_set(s), set, sizeof set), lb_fit_clocks_say(of, rests, sizeof rests));
   }
   free(options);
 }
@@ -57,7 +57,7 @@ static size_t look_into(struct looked *ret) {
   for (size_t i = 0; i < count; i++) {
     struct lb_scenario s;
     if (lb_scenario_load(paths[i], &s, &err) < 0) fail_msg("%s", err.text);
-    if (s.kind == LB_KIND_TIMELINE && lb_clocks_set(&s) && !s.upstream) asked++, look_at_all_systems(&s, ret);
+    if (s.kind == LB_KIND_TIMELINE && lb_fit_clocks_set(&s) && !s.upstream) asked++, look_at_all_systems(&s, ret);
     lb_scenario_clear(&s);
     free(names[i]), free(paths[i]);
   }
@@ -77,7 +77,7 @@ TEST(no_lock_is_judged_by_a_clock_that_it_does_not_read) {
 static unsigned clocks_of(const char *protocol, const char *topology, const char *setting) {
   const struct lb_protocol *p = lb_protocol_find(protocol);
   union lb_value *options = lb_settings_options(p, &setting, setting ? 1 : 0);
-  unsigned clocks = lb_clocks_of(p, options, lb_topology_find(topology));
+  unsigned clocks = lb_fit_clocks_of(p, options, lb_topology_find(topology));
   free(options);
   return clocks;
 }
@@ -108,7 +108,7 @@ static int before_all(void **state) {
   (void)state;
   struct lb_error err;
   snprintf(root, sizeof root, "%s", getenv("LB_SOURCE_DIR") ? getenv("LB_SOURCE_DIR") : ".");
-  if (lb_load_known(root, &err) < 0) return fprintf(stderr, "%s\n", err.text), 1;
+  if (lb_system_load_known(root, &err) < 0) return fprintf(stderr, "%s\n", err.text), 1;
   return 0;
 }
 

@@ -21,7 +21,7 @@ static void expect_fact(const char *topology, const char *steps, const char *fac
            steps);
   if (lb_scenario_parse("t.ini", text, strlen(text), &s, &err) < 0) fail_msg("%s", err.text);
   lb_facts_default(&facts);
-  lb_facts_of_steps(&s, lb_topology_find(topology), &facts);
+  lb_steps_facts(&s, lb_topology_find(topology), &facts);
   if (strcmp(lb_facts_get(&facts, fact, buf, sizeof buf), value) != 0)
     fail_msg("%s on %s: %s=%s, expected %s", steps, topology, fact, buf, value);
   lb_scenario_clear(&s);

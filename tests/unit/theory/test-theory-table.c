@@ -89,7 +89,7 @@ static int make_table(void **state) {
   (void)state;
   setenv("LOCKBENCH_VERSIONS", "etcd 3.4.23", 1); /* whatever is installed here */
   if (lb_peers_load(root(), &err) < 0 || load("rules.ini", lb_theory_load) < 0 ||
-      load("versions.ini", lb_versions_load) < 0 || load("systems.ini", lb_groups_load) < 0)
+      load("versions.ini", lb_versions_load) < 0 || load("systems.ini", lb_system_groups_load) < 0)
     return fprintf(stderr, "%s\n", err.text), -1;
   if (add_folder("") < 0 || add_folder("/museum") < 0 || add_folder("/peers") < 0)
     return fprintf(stderr, "%s\n", err.text), -1;
@@ -130,10 +130,10 @@ TEST(a_suite_without_systems_is_of_the_usual_ones) {
   size_t usual = 1;
   snprintf(path, sizeof path, "%s/scenarios/failover/failover.ini", root());
   if (lb_plan_make(&request, &plan, &err) < 0) fail_msg("%s", err.text);
-  for (const char *at = lb_group("standard"); *at; at++) usual += *at == ',';
+  for (const char *at = lb_system_group("standard"); *at; at++) usual += *at == ',';
   assert_int_equal(plan.cell_count, usual);
   for (size_t i = 0; i < plan.cell_count; i++) {
-    snprintf(wanted, sizeof wanted, ",%s,", lb_group("standard"));
+    snprintf(wanted, sizeof wanted, ",%s,", lb_system_group("standard"));
     char system[100];
     snprintf(system, sizeof system, ",%s,", plan.cells[i].system);
     assert_non_null(strstr(wanted, system));
@@ -232,7 +232,7 @@ TEST(every_attack_is_played_and_says_what_it_is) {
     bool played = strcmp(rule->attack, "guards") == 0;
     for (size_t k = 0; !played && k < plan_count; k++)
       played = plans[k].scenarios[0].attack && strcmp(plans[k].scenarios[0].attack, rule->attack) == 0;
-    if (played && lb_attack_what(rule->attack)) continue;
+    if (played && lb_theory_attack_what(rule->attack)) continue;
     print_error("rules.ini:%d: [%s]: no scenario plays it, or it has no `what`\n", rule->line, rule->attack);
     idle++;
   }
@@ -489,7 +489,7 @@ TEST(an_attack_without_rules_is_refused) {
     assert_int_equal(lb_plan_make(&request, &plan, &err), -EINVAL);
     assert_memory_equal(err.text, path, strlen(path));
     assert_memory_equal(err.text + strlen(path), cases[i].told, strlen(cases[i].told));
-    lb_remove_tree(folder);
+    lb_files_remove_tree(folder);
   }
 }
 

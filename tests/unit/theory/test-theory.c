@@ -42,9 +42,9 @@ TEST(a_rule_is_read_with_all_its_parts) {
   assert_true(lb_rule_at(1)->of_guard);
   assert_string_equal(lb_rule_at(2)->attack, "water");
   assert_null(lb_rule_at(3));
-  assert_string_equal(lb_attack_what("fire"), "it burns");
-  assert_null(lb_attack_what("water"));
-  assert_null(lb_attack_what("air"));
+  assert_string_equal(lb_theory_attack_what("fire"), "it burns");
+  assert_null(lb_theory_attack_what("water"));
+  assert_null(lb_theory_attack_what("air"));
 }
 
 TEST(a_bad_line_is_refused_with_its_place) {
@@ -104,12 +104,12 @@ TEST(a_line_may_be_long_but_a_table_is_not) {
 TEST(a_name_that_is_no_attack_has_a_nearest) {
   const char *near;
   assert_int_equal(read_rules("[holder-stopped]\nrule = -> safe: a\n[guards]\nrule = -> safe: b\n"), 0);
-  assert_true(lb_attack_exists("holder-stopped", &near));
-  assert_false(lb_attack_exists("holder-stoped", &near));
+  assert_true(lb_theory_has_attack("holder-stopped", &near));
+  assert_false(lb_theory_has_attack("holder-stoped", &near));
   assert_string_equal(near, "holder-stopped");
-  assert_false(lb_attack_exists("guards", &near));
+  assert_false(lb_theory_has_attack("guards", &near));
   assert_null(near);
-  assert_false(lb_attack_exists("", &near));
+  assert_false(lb_theory_has_attack("", &near));
 }
 
 /* ---- how they decide --------------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* test: compute, memory, wraps lb_clock_ns lb_make_dirs lb_workload_begin lb_workload_continue lb_workload_end lb_cast_find lb_fault_do lb_fault_undo */
+/* test: compute, memory, wraps lb_clock_ns lb_files_make_dirs lb_workload_begin lb_workload_continue lb_workload_end lb_cast_find lb_fault_do lb_fault_undo */
 /* SPDX-License-Identifier: MIT
  *
  * The play of a campaign with faults that do what the test says, on a clock that only work and faults move: when each
@@ -48,8 +48,8 @@ static struct world {
 /* ---- what stands in for hosts and time --------------------------------------------------------------------------- */
 
 lb_ns __wrap_lb_clock_ns(void);
-int __real_lb_make_dirs(const char *path);
-int __wrap_lb_make_dirs(const char *path);
+int __real_lb_files_make_dirs(const char *path);
+int __wrap_lb_files_make_dirs(const char *path);
 int __wrap_lb_workload_begin(struct lb_stage *stage);
 void __wrap_lb_workload_continue(struct lb_stage *stage, lb_ns when, const _Atomic bool *enough);
 int __wrap_lb_workload_end(struct lb_stage *stage);
@@ -61,8 +61,8 @@ int __wrap_lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, con
 
 lb_ns __wrap_lb_clock_ns(void) { return world.now; }
 
-int __wrap_lb_make_dirs(const char *path) {
-  return world.folder_answer < 0 ? world.folder_answer : __real_lb_make_dirs(path);
+int __wrap_lb_files_make_dirs(const char *path) {
+  return world.folder_answer < 0 ? world.folder_answer : __real_lb_files_make_dirs(path);
 }
 
 int __wrap_lb_workload_begin(struct lb_stage *stage) {
@@ -164,7 +164,7 @@ static int tear_down(void **state) {
   lb_scenario_clear(&world.scenario);
   lb_history_clear(&world.stage.history);
   lb_memory_unmap(world.stage.memory);
-  lb_remove_tree(world.dir);
+  lb_files_remove_tree(world.dir);
   return 0;
 }
 EACH(set_up, tear_down);

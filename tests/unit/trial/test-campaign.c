@@ -55,7 +55,7 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
   (void)state;
   lb_scenario_clear(&w->scenario);
-  lb_remove_tree(w->dir);
+  lb_files_remove_tree(w->dir);
   free(w->text);
   free(w);
   return 0;
@@ -69,7 +69,7 @@ static void scenario(const char *text) {
   FILE *out = fopen(path, "we");
   assert_non_null(out);
   fputs(text, out);
-  assert_int_equal(lb_close_written(out), 0);
+  assert_int_equal(lb_files_close_written(out), 0);
   lb_scenario_clear(&w->scenario);
   if (lb_scenario_load(path, &w->scenario, &err) != 0) fail_msg("%s", err.text);
 }
@@ -372,7 +372,7 @@ TEST(a_schedule_that_cannot_be_written_is_said) {
   play(1);
   assert_string_equal(w->stage.why, "no schedule: Not a directory");
   snprintf(file, sizeof file, "%s/schedules/%s.txt", w->dir, w->plan.name); /* the file's name is taken */
-  assert_int_equal(lb_make_dirs(file), 0);
+  assert_int_equal(lb_files_make_dirs(file), 0);
   w->run_dir = w->dir;
   play(1);
   assert_string_equal(w->stage.why, "no schedule: Is a directory");

@@ -69,7 +69,7 @@ EACH(set_up, tear_down);
 /* ---- when servers are warm --------------------------------------------------------------------------------------- */
 
 static void heats_for(lb_ns seconds, bool warm) {
-  assert_int_equal(lb_heat_play(&world.stage), 0);
+  assert_int_equal(lb_workload_heat_play(&world.stage), 0);
   assert_in_range(world.stage.site.heated_ns, seconds * S, seconds * S + S / 100);
   assert_int_equal(world.stage.site.warm, warm);
   assert_int_equal(atomic_load(&world.stage.memory->phase), LB_PHASE_STOP);
@@ -79,9 +79,9 @@ static void heats_for(lb_ns seconds, bool warm) {
 TEST(servers_are_warm_when_they_have_stopped_compiling) { heats_for(15, true); }
 
 STATES(rest_is_seen_for_three_seconds, world.busy = never, heats_for(3, true));
-STATES(heating_ends_although_the_compilers_go_on, world.busy = always, heats_for(lb_heat_most() / S, false));
+STATES(heating_ends_although_the_compilers_go_on, world.busy = always, heats_for(lb_workload_heat_most() / S, false));
 STATES(a_server_that_cannot_be_looked_at_is_not_warm, world.busy = never, world.result = -ESRCH,
-       heats_for(lb_heat_most() / S, false));
+       heats_for(lb_workload_heat_most() / S, false));
 STATES(a_full_log_ends_it, atomic_store(&world.stage.memory->log_full, true), heats_for(0, false));
 
 /* ---- which trials share servers ---------------------------------------------------------------------------------- */
@@ -98,22 +98,22 @@ TEST(sharing_needs_the_same_servers_in_the_same_round) {
                                     {.kind = LB_KIND_LOAD, .settle_s = 2, .ttl_ms = 10, .keys = 1}};
   struct lb_trial_plan a = {.scenario = &scenario[0], .topology = &jvm, .trial = 1},
                        b = {.scenario = &scenario[1], .topology = &jvm, .trial = 1, .clients = 8};
-  assert_true(lb_heat_shared(&a, &b));
+  assert_true(lb_workload_heat_shared(&a, &b));
   struct lb_trial_plan c = b;
   c.trial = 2;
-  assert_false(lb_heat_shared(&a, &c));
+  assert_false(lb_workload_heat_shared(&a, &c));
   c = b, c.topology = &other_jvm;
-  assert_false(lb_heat_shared(&a, &c));
+  assert_false(lb_workload_heat_shared(&a, &c));
   c = b, c.guard = LB_GUARD_FENCE;
-  assert_false(lb_heat_shared(&a, &c));
+  assert_false(lb_workload_heat_shared(&a, &c));
   scenario[1].ttl_ms = 20;
-  assert_false(lb_heat_shared(&a, &b));
+  assert_false(lb_workload_heat_shared(&a, &b));
   scenario[1].ttl_ms = 10, scenario[1].memory_storage = true;
-  assert_false(lb_heat_shared(&a, &b));
+  assert_false(lb_workload_heat_shared(&a, &b));
   scenario[1].memory_storage = false, scenario[1].settle_s = 0;
-  assert_false(lb_heat_shared(&a, &b));
+  assert_false(lb_workload_heat_shared(&a, &b));
   a.topology = c.topology = &program, c.guard = LB_GUARD_NONE;
-  assert_false(lb_heat_needed(&a) || lb_heat_shared(&a, &c));
+  assert_false(lb_workload_heat_needed(&a) || lb_workload_heat_shared(&a, &c));
 }
 
 static const struct lb_trial_plan *at(const struct lb_plan *plan, size_t position) {
@@ -123,7 +123,7 @@ static const struct lb_trial_plan *at(const struct lb_plan *plan, size_t positio
 /* How many from this position on share their servers. */
 static size_t series_at(const struct lb_plan *plan, size_t position) {
   size_t end = position + 1;
-  while (end < plan->job_count && lb_heat_shared(at(plan, position), at(plan, end))) end++;
+  while (end < plan->job_count && lb_workload_heat_shared(at(plan, position), at(plan, end))) end++;
   return end - position;
 }
 
@@ -167,7 +167,7 @@ TEST(the_load_that_heats_is_one_of_its_own) {
   struct lb_trial_plan
       plan = {.scenario = &asked, .topology = &jvm, .system = "a@b", .clients = 1, .trial = 3, .seed = 5, .name = "x"},
       heat;
-  lb_heat_plan(&plan, &scenario, &heat);
+  lb_workload_heat_plan(&plan, &scenario, &heat);
   assert_ptr_equal(heat.scenario, &scenario);
   assert_true(scenario.keys > 1 && heat.clients > scenario.keys && scenario.hold_ms == 0 && scenario.think_ms == 0);
   assert_int_equal(scenario.ttl_ms, 7000);

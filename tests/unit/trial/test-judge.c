@@ -581,9 +581,10 @@ static void touched(uint64_t at_ms, const struct lb_step *step, const char *host
   fact.verb = lb_names_add(&h->texts, "cut");
   fact.host = lb_names_add(&h->texts, hosts);
   fact.from = lb_names_add(&h->texts, from);
-  lb_memory_record(w->stage.memory, w->stage.client_count,
-                   (struct lb_event){
-                       .kind = LB_EV_TOUCHED, .client = LB_NO_NAME, .key = LB_NO_NAME, .fact = lb_facts_add(h, &fact)});
+  lb_memory_record(
+      w->stage.memory, w->stage.client_count,
+      (struct lb_event){
+          .kind = LB_EV_TOUCHED, .client = LB_NO_NAME, .key = LB_NO_NAME, .fact = lb_history_facts_add(h, &fact)});
   move_to(w->stage.client_count, at_ms);
 }
 
@@ -970,7 +971,7 @@ static void assert_not_written(int error) {
 static void remove_folder(const char *name) {
   char path[200];
   snprintf(path, sizeof path, "%s/%s", w->dir, name);
-  lb_remove_tree(path);
+  lb_files_remove_tree(path);
 }
 
 STATES(a_missing_folder_for_figures_is_an_error_with_a_reason, remove_folder("parts"), two_holds_apart(),
