@@ -124,9 +124,9 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
   if (t->family->fronted &&
       ((lb_role_is_client(step->a) && is_behind(step->b)) || (lb_role_is_client(step->b) && is_behind(step->a))))
     return lb_refuse(why, "'%s': no client talks to a server behind a proxy", step->text);
-  if (lb_step_needs(step, LB_NEED_POOLER) && !t->family->occupy)
+  if (lb_step_needs(step, LB_NEED_POOLER) && !t->family->orders.occupy)
     return lb_refuse(why, "no pooler lends server processes here");
-  if (lb_step_needs(step, LB_NEED_TABLES) && !t->family->lock_tables)
+  if (lb_step_needs(step, LB_NEED_TABLES) && !t->family->orders.lock_tables)
     return lb_refuse(why, "no server here has tables that an upgrade could lock");
   if (lb_step_needs(step, LB_NEED_CLOCKS) && !of_client && !t->family->wall_ms)
     return lb_refuse(why, "the clock of %s cannot be set", t->family->service);
@@ -135,30 +135,30 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
   if (lb_step_needs(step, LB_NEED_SYNCS) && !t->family->by_libc)
     return lb_refuse(why, "what %s has synced cannot be seen: it asks the kernel without the C library",
                      t->family->service);
-  if (lb_step_needs(step, LB_NEED_ORDERLY) && (t->data_count < 2 || !t->family->depose))
+  if (lb_step_needs(step, LB_NEED_ORDERLY) && (t->data_count < 2 || !t->family->orders.depose))
     return lb_refuse(why, t->data_count < 2 ? "one server, so no failover" : "no server here steps down by order");
-  if (lb_step_needs(step, LB_NEED_MEMBERSHIP) && (t->data_count < 2 || !t->family->remove))
+  if (lb_step_needs(step, LB_NEED_MEMBERSHIP) && (t->data_count < 2 || !t->family->orders.remove))
     return lb_refuse(why, t->data_count < 2 ? "one server, which cannot leave its cluster"
                                             : "no server here is a member that an operator can remove");
-  if (lb_step_needs(step, LB_NEED_CANCEL) && !(t->family->cancel && t->synchronous))
+  if (lb_step_needs(step, LB_NEED_CANCEL) && !(t->family->orders.cancel && t->synchronous))
     return lb_refuse(why, "no commit waits for another server here");
-  if (lb_step_needs(step, LB_NEED_ENDING) && !t->family->end_session)
+  if (lb_step_needs(step, LB_NEED_ENDING) && !t->family->orders.end_session)
     return lb_refuse(why, "%s ends no session by order", t->family->service);
-  if (lb_step_needs(step, LB_NEED_FILES) && !t->family->files)
+  if (lb_step_needs(step, LB_NEED_FILES) && !t->family->orders.files)
     return lb_refuse(why, "the files of %s are not known", t->family->service);
-  if (lb_step_needs(step, LB_NEED_EMPTY) && !t->family->starts_empty)
+  if (lb_step_needs(step, LB_NEED_EMPTY) && !t->family->orders.starts_empty)
     return lb_refuse(why, "%s does not start without its files", t->family->service);
-  if (lb_step_needs(step, LB_NEED_SLOTS) && !t->family->move_slot)
+  if (lb_step_needs(step, LB_NEED_SLOTS) && !t->family->orders.move_slot)
     return lb_refuse(why, "no server here has keys in slots that move");
   if (lb_step_needs(step, LB_NEED_FOLLOWERS) && (!t->family->caught_up || t->data_count < 2))
     return lb_refuse(why, "no server here says how far it follows another one");
   if (lb_step_needs(step, LB_NEED_STALL) && t->keeps == LB_KEEPS_NOTHING)
     return lb_refuse(why, "%s syncs nothing to a disk that could stall", t->name);
-  if (lb_step_needs(step, LB_NEED_ROOM) && !t->family->need_room)
+  if (lb_step_needs(step, LB_NEED_ROOM) && !t->family->orders.need_room)
     return lb_refuse(why, "%s was never seen on a full disk", t->family->service);
-  if (lb_step_needs(step, LB_NEED_MEMORY) && !t->family->fill_memory)
+  if (lb_step_needs(step, LB_NEED_MEMORY) && !t->family->orders.fill_memory)
     return lb_refuse(why, "the memory of %s has no limit that a lock could meet", t->family->service);
-  if (step->policy && t->family->policy && strcmp(step->policy, t->family->policy) != 0)
+  if (step->policy && t->family->orders.policy && strcmp(step->policy, t->family->orders.policy) != 0)
     return lb_refuse(why, "%s gives up what was used least recently, and has no other policy", t->family->service);
   if (lb_step_needs(step, LB_NEED_MEMBERS) && !t->family->left)
     return lb_refuse(why, "no server here says that it has left the others");

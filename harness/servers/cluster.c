@@ -228,10 +228,10 @@ int lb_cluster_failover(struct lb_cluster *cluster, int old, lb_ns deadline) {
   if (!family_of(cluster)->primary)
     return lb_error(&cluster->err, -ENOTSUP, "topology %s has no server that could take over", cluster->topology->name);
   if (taken_over(cluster, old, deadline)) return 0;
-  if (family_of(cluster)->promote && cluster->data_count > 1) {
+  if (family_of(cluster)->orders.promote && cluster->data_count > 1) {
     int r;
     /* On a busy machine a standby may be slow to answer its first question. */
-    while ((r = family_of(cluster)->promote(cluster, old, deadline)) == -ENOENT && lb_now(env) < deadline)
+    while ((r = family_of(cluster)->orders.promote(cluster, old, deadline)) == -ENOENT && lb_now(env) < deadline)
       lb_cluster_doze(cluster);
     if (r < 0) return r;
   }

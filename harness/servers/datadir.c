@@ -17,7 +17,7 @@ enum { COPY_MS = 15000, PATH_BYTES = 400 };
 
 static const char *const *files_of(const struct lb_cluster *cluster) {
   static const char *const none[] = {NULL};
-  return cluster->topology->family->files ? cluster->topology->family->files : none;
+  return cluster->topology->family->orders.files ? cluster->topology->family->orders.files : none;
 }
 
 static void name_copy(const struct lb_server *server, char path[PATH_BYTES]) {

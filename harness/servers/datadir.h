@@ -21,7 +21,7 @@ int lb_datadir_restore(struct lb_cluster *cluster, size_t index);
 /* Removes the files of a server whose processes are dead, and sees that none is left. 0, or -errno with cluster->err
  * (-ENOENT: there was none). */
 int lb_datadir_wipe(struct lb_cluster *cluster, size_t index);
-/* Removes from its folder what lb_family.save made it write there, so that it keeps nothing again. */
+/* Removes from its folder what lb_operator.save made it write there, so that it keeps nothing again. */
 void lb_datadir_forget_saved(struct lb_cluster *cluster, size_t index);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * family.h - one kind of server and what can be done with it: started, asked, promoted.
+ * family.h - one kind of server: what it is, how it is started, configured and asked. What an operator does to it is a
+ * table of its own (operator.h).
  *
  * A family is a table of hooks (family_*.c, one file each). It has no numbers of its own: the row of the topology
  * (topology.h) says how many servers there are, what they keep and how they replicate. A hook reads it through its
@@ -17,24 +18,14 @@
 #include <stdint.h>
 
 #include "backends/backend.h"
-#include "base/text.h"
 #include "counts.h"
+#include "operator.h"
 #include "setting.h"
 
 struct lb_cluster;
 struct lb_server;
 struct lb_own;
 struct lb_topology;
-
-/* ---- a family -------------------------------------------------------------------------------- */
-
-/* How an operator shuts a server down, and what proves it. */
-struct lb_ending {
-  int signal;       /* to its first process */
-  int status;       /* its exit status */
-  bool by_signal;   /* ... or it dies of the signal, having tidied up */
-  const char *says; /* in its log by then; NULL = nothing: it does not tidy up */
-};
 
 /* The clock by which a server ends what a silent client has there: a key with a ttl, a lease, a session. A lease that
  * only a protocol's statements know is not the server's (LB_TRAIT_SERVER_CLOCK). */
@@ -61,64 +52,24 @@ struct lb_family {
   bool by_libc;     /* its servers call the kernel through the C library, so a preload library sees writes and syncs */
   int poll_ms;      /* pause between two questions to a server that is waited for; 0 = 10 */
   bool independent; /* several data servers do not know each other: they never talk, and no one of them decides */
+
+  /* ---- start, configure ---- */
+
   /* Starts all servers and waits until the cluster can serve (replicas online, leader elected). Hosts, ports, folders
    * and logs are filled in. On error cluster->err says why. NULL = nothing to start. */
   int (*start)(struct lb_cluster *cluster, lb_ns deadline);
   /* Starts the process of one server on its folder. Does not wait. On error cluster->err says why. */
   int (*launch)(struct lb_cluster *cluster, size_t index);
+
+  /* ---- ask ---- */
+
   /* 0 = this server answers a request by itself. */
   int (*answers)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* Keeps the server processes that this pooler would lend next busy with idle transactions, or ends these: the next
-   * client gets another process. NULL = it is no pooler. */
-  int (*occupy)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  int (*vacate)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
   /* 0 = a later timeline may use these servers: each answers, and has a role of a complete set. NULL = unknown. */
   int (*healthy)(struct lb_cluster *cluster, lb_ns deadline);
   /* Index of the data server that decides now (of several, for cluster->key), asked from the servers; -ENOENT = none. A
    * server that does not answer within about 200 ms counts as silent. */
   int (*primary)(struct lb_cluster *cluster, lb_ns deadline);
-  /* Promotes another data server than `old`, where an operator has to (PostgreSQL). -ENOENT: none that could be
-   * promoted answers so far. NULL = it fails over by itself. */
-  int (*promote)(struct lb_cluster *cluster, int old, lb_ns deadline);
-  /* What clients get of the user's own servers. NULL = the cluster knows. */
-  void (*target)(const struct lb_own *own, struct lb_endpoint *endpoint, struct lb_target *ret);
-  const struct lb_ending *ending; /* NULL = no server of ours */
-  /* Orders this server, which decides, to step down for another one. 0 = the order was taken. */
-  int (*depose)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* Removes this server from its cluster, by an order to another one. 0 = that one no longer lists it. */
-  int (*remove)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* Cancels the statement with which a client at that address waits for the standby of this server. 0 = the server was
-   * told, and then says `cancelled` in its log. */
-  int (*cancel)(struct lb_cluster *cluster, size_t index, const char *client, lb_ns deadline);
-  const char *cancelled;
-  /* Ends what a client at that address has at this server: its connections, or the session with that number
-   * (lb_proofs.session_id; 0 = not known). 0 = the server no longer knows them, with what was ended in `said`; -ENOENT
-   * = it knew of none. */
-  int (*end_session)(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline,
-                     struct lb_text *said);
-  /* Takes the tables of the locks for one transaction, as an upgrade does, until unlock_tables ends it. 0 = the server,
-   * asked over another connection, lists them as locked. */
-  int (*lock_tables)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  int (*unlock_tables)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* Moves the slot of cluster->key to this server, with all its keys. */
-  int (*move_slot)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* The files and folders, below its own, in which a data server keeps its data; some may be missing. NULL-terminated.
-   * NULL = not known. */
-  const char *const *files;
-  bool starts_empty; /* without these it starts as a member that knows nothing */
-  /* Makes a server that keeps nothing on disk write the first of them, which it would read at its next start. NULL =
-   * all of them keep something. */
-  int (*save)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* Limits the memory of this server, sets the policy (a word of step_parse.c), and writes until it evicts keys or
-   * refuses; `said` tells how that showed. free_memory undoes it. */
-  int (*fill_memory)(struct lb_cluster *cluster, size_t index, const char *policy, lb_ns deadline, char *said,
-                     size_t size);
-  int (*free_memory)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  const char *policy; /* the only one that it has; NULL = all */
-  /* Makes this server, whose disk is full, need room. -ENOSPC: it refused, with its words in env->err. 0: it found
-   * some. Other -errno: perhaps it ended; then `no_room` is in its log. */
-  int (*need_room)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  const char *no_room;
   /* 0 = this server follows `leader` and has all that this one had when it was asked. */
   int (*caught_up)(struct lb_cluster *cluster, size_t index, size_t leader, lb_ns deadline);
   /* 1 = this server knows the session with that number (lb_proofs.session_id), 0 = not. One that has run out counts
@@ -147,10 +98,17 @@ struct lb_family {
   /* The shortest session in ms that its servers grant. They would make a shorter ttl longer without a word. NULL = any.
    * */
   int64_t (*least_ttl_ms)(const struct lb_topology *topology, bool measured);
+
+  /* ---- stop, and what needs no server of ours ---- */
+
   /* Removes what killed servers left outside their folders. NULL = nothing. */
   void (*clean)(struct lb_cluster *cluster);
   /* The server's version in one line, "redis 7.0.15", from the binaries. */
   int (*version)(char *buf, size_t size);
+  /* What clients get of the user's own servers. NULL = the cluster knows. */
+  void (*target)(const struct lb_own *own, struct lb_endpoint *endpoint, struct lb_target *ret);
+
+  struct lb_operator orders;
 };
 
 /* The families there are; the table of topologies is made of these. */

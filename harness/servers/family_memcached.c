@@ -152,15 +152,18 @@ const struct lb_family lb_family_memcached = {
     .ends_by = LB_ENDS_BY_MONOTONIC,
     .needs = (const char *const[]){NEED_MEMCACHED, NULL},
     .service = "memcached",
-    .ending = &ending,
+    .orders =
+        {
+            .ending = &ending,
+            .fill_memory = fill_memory,
+            .free_memory = free_memory,
+            .policy = "allkeys-lru",
+        },
     .settings = settings,
     .start = start,
     .launch = launch,
     .answers = answers,
     .healthy = lb_cluster_all_answer,
     .primary = primary,
-    .fill_memory = fill_memory,
-    .free_memory = free_memory,
-    .policy = "allkeys-lru",
     .version = version,
 };

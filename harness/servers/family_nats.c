@@ -262,11 +262,14 @@ const struct lb_family lb_family_nats = {
     .ends_by = LB_ENDS_BY_WALL,
     .needs = (const char *const[]){NEED_NATS, NULL},
     .service = "nats",
-    .ending = &ending,
-    .depose = depose,
-    .files = (const char *const[]){DATA, NULL},
-    .starts_empty = true,
     .majority = true,
+    .orders =
+        {
+            .ending = &ending,
+            .depose = depose,
+            .files = (const char *const[]){DATA, NULL},
+            .starts_empty = true,
+        },
     .start = start,
     .launch = launch,
     .answers = answers,

@@ -220,7 +220,7 @@ static int caught_up(struct lb_cluster *cluster, size_t index, size_t leader, lb
 }
 static int end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline,
                        struct lb_text *said) {
-  return lb_family_postgres.end_session(cluster, index, client, id, deadline, said);
+  return lb_family_postgres.orders.end_session(cluster, index, client, id, deadline, said);
 }
 static int commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
   return lb_family_postgres.commits(cluster, index, deadline, ret);
@@ -253,9 +253,12 @@ const struct lb_family lb_family_patroni = {
     .needs = (const char *const[]){LB_NEED_POSTGRES, LB_NEED_INITDB, NEED_PATRONI, NEED_TINI, NEED_ETCD, NULL},
     .service = "postgres",
     .other_service = "etcd",
-    .ending = &ending,
-    .end_session = end_session,
-    .files = (const char *const[]){"data", NULL},
+    .orders =
+        {
+            .ending = &ending,
+            .end_session = end_session,
+            .files = (const char *const[]){"data", NULL},
+        },
     .settings = settings,
     .start = start,
     .launch = launch,

@@ -90,7 +90,7 @@ static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
 }
 static int primary(struct lb_cluster *cluster, lb_ns deadline) { return lb_family_postgres.primary(cluster, deadline); }
 static int need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
-  return lb_family_postgres.need_room(cluster, index, deadline);
+  return lb_family_postgres.orders.need_room(cluster, index, deadline);
 }
 static int commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
   return lb_family_postgres.commits(cluster, index, deadline, ret);
@@ -121,17 +121,20 @@ const struct lb_family lb_family_pooled = {
     .service = "postgres",
     .other_service = "pgbouncer",
     .fronted = true,
-    .ending = &ending,
+    .orders =
+        {
+            .ending = &ending,
+            .occupy = occupy,
+            .vacate = vacate,
+            .need_room = need_room,
+            .no_room = "No space left on device",
+        },
     .settings = lb_postgres_settings,
     .by_libc = true,
     .start = start,
     .launch = launch,
     .answers = answers,
     .primary = primary,
-    .occupy = occupy,
-    .vacate = vacate,
-    .need_room = need_room,
-    .no_room = "No space left on device",
     .wall_ms = wall_ms,
     .commits = commits,
     .counts = counts,

@@ -49,12 +49,12 @@ int lb_redis_commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, u
 int lb_redis_version(char *buf, size_t size);
 /* What SIGTERM does is what its command SHUTDOWN does. */
 extern const struct lb_ending lb_redis_ending;
-/* lb_family.end_session, files and save. */
+/* lb_operator.end_session, files and save. */
 int lb_redis_end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline,
                          struct lb_text *said);
 extern const char *const lb_redis_files[];
 int lb_redis_save(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-/* lb_family.fill_memory and free_memory: maxmemory, and keys of our own. */
+/* lb_operator.fill_memory and free_memory: maxmemory, and keys of our own. */
 int lb_redis_fill_memory(struct lb_cluster *cluster, size_t index, const char *policy, lb_ns deadline, char *said,
                          size_t size);
 int lb_redis_free_memory(struct lb_cluster *cluster, size_t index, lb_ns deadline);

@@ -48,8 +48,8 @@ static int fill_memory(struct lb_doing *d) {
   struct lb_cluster *cluster = &d->s->cluster;
   char said[100];
   for (size_t i = 0; i < d->a->server_count; i++) {
-    if (cluster->topology->family->fill_memory(cluster, lb_doing_index(d, i), d->step->policy, lb_in_ms(FILL_MS), said,
-                                               sizeof said) < 0)
+    if (cluster->topology->family->orders.fill_memory(cluster, lb_doing_index(d, i), d->step->policy, lb_in_ms(FILL_MS),
+                                                      said, sizeof said) < 0)
       return lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
     lb_stage_note(d->s, "%s %s", d->a->server[i]->name, said);
   }
@@ -59,7 +59,7 @@ static int fill_memory(struct lb_doing *d) {
 static int free_memory(struct lb_doing *d) {
   struct lb_cluster *cluster = &d->s->cluster;
   for (size_t i = 0; i < d->a->server_count; i++)
-    if (cluster->topology->family->free_memory(cluster, lb_doing_index(d, i), lb_in_ms(FILL_MS)) < 0)
+    if (cluster->topology->family->orders.free_memory(cluster, lb_doing_index(d, i), lb_in_ms(FILL_MS)) < 0)
       return lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
   return 0;
 }
@@ -80,7 +80,7 @@ static bool is_out(struct lb_doing *d, struct lb_server *server, lb_ns deadline)
 /* One that has ended is dead by this step, and not by itself. */
 static int await_end(struct lb_doing *d, struct lb_server *server, long since) {
   char why[200];
-  const char *words = d->s->cluster.topology->family->no_room;
+  const char *words = d->s->cluster.topology->family->orders.no_room;
   lb_ns deadline = lb_in_ms(END_MS);
   snprintf(why, sizeof why, "%s", d->s->cluster.env->err);
   while (!lb_doing_has_said(server, since, words) || !is_out(d, server, deadline)) {
@@ -100,7 +100,7 @@ static int fill_disk(struct lb_doing *d) {
     long since = lb_doing_said(server);
     if (lb_room_fill(cluster, lb_doing_index(d, i)) < 0)
       return lb_doing_fail(d, "%s: %s", d->step->text, cluster->err.text);
-    int r = cluster->topology->family->need_room(cluster, lb_doing_index(d, i), lb_in_ms(NEED_MS));
+    int r = cluster->topology->family->orders.need_room(cluster, lb_doing_index(d, i), lb_in_ms(NEED_MS));
     if (r == 0) return lb_doing_fail(d, "%s: %s has found room all the same", d->step->text, server->name);
     if (r == -ENOSPC) lb_stage_note(d->s, "%s", cluster->env->err);
     else if (await_end(d, server, since) < 0) return -1;

@@ -56,7 +56,7 @@ static int end_group(struct lb_proc *proc, int sig, uint64_t deadline, int *ret)
 }
 
 static int shut_one(struct lb_doing *d, struct lb_server *server) {
-  const struct lb_ending *ending = d->s->cluster.topology->family->ending;
+  const struct lb_ending *ending = d->s->cluster.topology->family->orders.ending;
   long since = lb_doing_said(server);
   int status = 0;
   if (!ending) return lb_doing_fail(d, "%s: nobody knows how %s is shut down", d->step->text, server->name);
@@ -88,7 +88,8 @@ static int hand_over(struct lb_doing *d) {
   lb_ns deadline = lb_in_ms(HAND_OVER_MS);
   int r;
   /* On a busy machine who is to take over may be slow to answer its first question. */
-  while ((r = cluster->topology->family->depose(cluster, index, deadline)) == -ENOENT && lb_clock_ns() < deadline)
+  while ((r = cluster->topology->family->orders.depose(cluster, index, deadline)) == -ENOENT &&
+         lb_clock_ns() < deadline)
     lb_sleep_ms(POLL_MS);
   return r == 0 ? 0 : lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
 }
@@ -114,7 +115,7 @@ static int take_out(struct lb_doing *d) {
   struct lb_cluster *cluster = &d->s->cluster;
   struct lb_server *server = d->a->server[0];
   int status = 0;
-  if (cluster->topology->family->remove(cluster, lb_doing_index(d, 0), lb_in_ms(HAND_OVER_MS)) < 0)
+  if (cluster->topology->family->orders.remove(cluster, lb_doing_index(d, 0), lb_in_ms(HAND_OVER_MS)) < 0)
     return lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
   if (end_group(&server->proc, SIGTERM, lb_in_ms(END_MS), &status) < 0)
     return lb_doing_fail(d, "%s: %s does not end", d->step->text, server->name);
@@ -131,41 +132,42 @@ static int cancel(struct lb_doing *d) {
   long since = lb_doing_said(server);
   lb_ns deadline = lb_in_ms(CANCEL_MS);
   int r;
-  while ((r = family->cancel(cluster, lb_doing_index(d, 0), d->b->client[0]->host->address, deadline)) == -EAGAIN &&
+  while ((r = family->orders.cancel(cluster, lb_doing_index(d, 0), d->b->client[0]->host->address, deadline)) ==
+             -EAGAIN &&
          lb_clock_ns() < deadline)
     lb_sleep_ms(POLL_MS);
   if (r < 0) return lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
-  while (!lb_doing_has_said(server, since, family->cancelled)) {
+  while (!lb_doing_has_said(server, since, family->orders.cancelled)) {
     if (lb_clock_ns() > deadline)
-      return lb_doing_fail(d, "%s: %s has not said \"%s\"", d->step->text, server->name, family->cancelled);
+      return lb_doing_fail(d, "%s: %s has not said \"%s\"", d->step->text, server->name, family->orders.cancelled);
     lb_sleep_ms(POLL_MS);
   }
-  lb_stage_note(d->s, "%s says: %s", server->name, family->cancelled);
+  lb_stage_note(d->s, "%s says: %s", server->name, family->orders.cancelled);
   return 0;
 }
 
 /* ---- occupy ------------------------------------------------------------------------------------------------------ */
 
-static int lend(struct lb_doing *d, int (*hook)(struct lb_cluster *cluster, size_t index, lb_ns deadline)) {
+static int lend(struct lb_doing *d, lb_operator_order *hook) {
   struct lb_cluster *cluster = &d->s->cluster;
   int r = hook ? hook(cluster, lb_doing_index(d, 0), lb_in_ms(OCCUPY_MS))
                : lb_fail(cluster->env, -EOPNOTSUPP, "it is no pooler");
   return r == 0 ? 0 : lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
 }
 
-static int occupy(struct lb_doing *d) { return lend(d, d->s->cluster.topology->family->occupy); }
-static int vacate(struct lb_doing *d) { return lend(d, d->s->cluster.topology->family->vacate); }
+static int occupy(struct lb_doing *d) { return lend(d, d->s->cluster.topology->family->orders.occupy); }
+static int vacate(struct lb_doing *d) { return lend(d, d->s->cluster.topology->family->orders.vacate); }
 
 /* ---- an upgrade -------------------------------------------------------------------------------------------------- */
 
-static int order(struct lb_doing *d, int (*hook)(struct lb_cluster *cluster, size_t index, lb_ns deadline)) {
+static int order(struct lb_doing *d, lb_operator_order *hook) {
   struct lb_cluster *cluster = &d->s->cluster;
   int r = hook(cluster, lb_doing_index(d, 0), lb_in_ms(HAND_MS));
   return r == 0 ? 0 : lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
 }
 
-static int lock_tables(struct lb_doing *d) { return order(d, d->s->cluster.topology->family->lock_tables); }
-static int unlock_tables(struct lb_doing *d) { return order(d, d->s->cluster.topology->family->unlock_tables); }
+static int lock_tables(struct lb_doing *d) { return order(d, d->s->cluster.topology->family->orders.lock_tables); }
+static int unlock_tables(struct lb_doing *d) { return order(d, d->s->cluster.topology->family->orders.unlock_tables); }
 
 /* ---- the record of a lock ---------------------------------------------------------------------------------------- */
 
@@ -209,8 +211,8 @@ static int end_session(struct lb_doing *d) {
   uint64_t id = atomic_load(&lb_stage_state(d->s, client)->session);
   char text[100] = "";
   struct lb_text said = {text, sizeof text, 0};
-  if (cluster->topology->family->end_session(cluster, lb_doing_index(d, 0), client->host->address, id,
-                                             lb_in_ms(HAND_MS), &said) < 0)
+  if (cluster->topology->family->orders.end_session(cluster, lb_doing_index(d, 0), client->host->address, id,
+                                                    lb_in_ms(HAND_MS), &said) < 0)
     return lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
   lb_stage_note(d->s, "%s %s", d->a->server[0]->name, text);
   return 0;
@@ -220,7 +222,7 @@ static int end_session(struct lb_doing *d) {
 
 static int move_slot(struct lb_doing *d) {
   struct lb_cluster *cluster = &d->s->cluster;
-  if (cluster->topology->family->move_slot(cluster, lb_doing_index(d, 0), lb_in_ms(HAND_MS)) < 0)
+  if (cluster->topology->family->orders.move_slot(cluster, lb_doing_index(d, 0), lb_in_ms(HAND_MS)) < 0)
     return lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
   return 0;
 }
@@ -242,13 +244,14 @@ static int await_owner(struct lb_doing *d) {
 /* Those that keep nothing on disk, which are told to write. */
 static bool has_to_save(const struct lb_doing *d) {
   const struct lb_topology *topology = d->s->cluster.topology;
-  return topology->keeps == LB_KEEPS_NOTHING && topology->family->save;
+  return topology->keeps == LB_KEEPS_NOTHING && topology->family->orders.save;
 }
 
 static int save_all(struct lb_doing *d) {
   struct lb_cluster *cluster = &d->s->cluster;
   for (size_t i = 0; i < d->a->server_count && has_to_save(d); i++)
-    if (d->a->server[i]->data && cluster->topology->family->save(cluster, lb_doing_index(d, i), lb_in_ms(SAVE_MS)) < 0)
+    if (d->a->server[i]->data &&
+        cluster->topology->family->orders.save(cluster, lb_doing_index(d, i), lb_in_ms(SAVE_MS)) < 0)
       return lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
   return 0;
 }

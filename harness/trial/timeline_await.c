@@ -77,7 +77,8 @@ static void tell_failover(struct lb_stage *s, int old) {
   int now = lb_cast_primary(s);
   if (now < 0) return;
   lb_stage_failover(s, &s->cluster.server[now]);
-  if (s->cluster.topology->family->promote && old >= 0 && old != now && lb_proc_alive(&s->cluster.server[old].proc))
+  if (s->cluster.topology->family->orders.promote && old >= 0 && old != now &&
+      lb_proc_alive(&s->cluster.server[old].proc))
     lb_stage_note(s, "the operator fenced nobody: the old primary %s still runs", s->cluster.server[old].name);
 }
 

@@ -582,7 +582,8 @@ static void restarts_from(struct trial *t, size_t index, enum state state) {
   struct lb_cluster *c = &t->cluster;
   struct lb_server *s = &c->server[index];
   lb_ns deadline = in_s(FAILOVER_S);
-  while (!remember(t, index > 0 && c->topology->family->promote ? &c->server[0] : s, true) && lb_clock_ns() < deadline)
+  while (!remember(t, index > 0 && c->topology->family->orders.promote ? &c->server[0] : s, true) &&
+         lb_clock_ns() < deadline)
     lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
   /* An asynchronous standby hears of it a little later. */
   while (!remember(t, s, false) && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
@@ -917,13 +918,13 @@ static void run(const struct lb_topology *topology, const char *cache) {
       is_ready(&t);
       const struct lb_family *family = topology->family;
       bool many = topology->data_count > 1, majority = lb_topology_majority(topology);
-      if (many && family->promote) restarts_from(&t, 0, RUNNING), restarts_from(&t, 1, PAUSED);
+      if (many && family->orders.promote) restarts_from(&t, 0, RUNNING), restarts_from(&t, 1, PAUSED);
       if (topology->family->sentinel_master) empty_primary_takes_its_replicas_along(&t);
       if (!many) can_be_paused(&t), single_comes_back(&t), single_restarts(&t);
       else primary_is_replaced(&t);
-      if (many && !family->independent && !family->promote) paused_primary_is_replaced(&t);
+      if (many && !family->independent && !family->orders.promote) paused_primary_is_replaced(&t);
       if (majority) majority_is_needed(&t);
-      if (many && topology->other_count == 0 && !family->promote) all_restart(&t);
+      if (many && topology->other_count == 0 && !family->orders.promote) all_restart(&t);
       if (majority && !family->independent)
         for (enum state state = RUNNING; state <= KILLED; state++) restarts_from(&t, state, state);
     }
