@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 void *lb_need(void *memory) {
@@ -27,6 +28,11 @@ char *lb_need_printed(const char *format, ...) {
   int length = vasprintf(&text, format, arguments);
   va_end(arguments);
   return lb_need(length < 0 ? NULL : text);
+}
+
+void *lb_need_shared(size_t size) {
+  void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return lb_need(memory == MAP_FAILED ? NULL : memory);
 }
 
 void *lb_need_one_more(void *array, size_t count, size_t size) {

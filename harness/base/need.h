@@ -13,6 +13,8 @@ void *lb_need(void *memory);
 /* A copy of `text`; a text put together as asprintf() does. */
 char *lb_need_text(const char *text);
 char *lb_need_printed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Memory, zero at first, that processes forked from now on share. */
+void *lb_need_shared(size_t size);
 /* Room for one more element behind `count` of them, `size` bytes each. The room doubles when count is a power of two,
  * so no caller keeps a capacity: such an array grows only here. Returns the array, which may have moved. */
 void *lb_need_one_more(void *array, size_t count, size_t size);

@@ -23,6 +23,7 @@
 #include "conform_process.h"
 #include "backends/registry.h"
 #include "base/files.h"
+#include "base/need.h"
 #include "base/process.h"
 #include "network/sandbox.h"
 #include "servers/stand.h"
@@ -66,13 +67,11 @@ static int start_servers(struct controller *k, struct lb_error *err) {
 
 /* The table that protocols without servers share, and all that a statement leaves behind. Made
  * before the first fork, because only what is mapped then is shared. */
-static int share_memory(struct controller *k) {
+static void share_memory(struct controller *k) {
   struct lb_conform *c = &k->conform;
-  c->shared = mmap(NULL, sizeof *c->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (c->shared == MAP_FAILED) return -ENOMEM;
+  c->shared = lb_need_shared(sizeof *c->shared);
   c->target.shared = c->shared->table;
   c->target.shared_size = sizeof c->shared->table;
-  return 0;
 }
 
 /* ---- the process of a statement -------------------------------------------------------------- */
@@ -247,7 +246,7 @@ static int control(struct controller *k, struct lb_error *err) {
   lb_process_forget_environ();
   lb_env_init(&k->env, 1);
   int r = start_servers(k, err);
-  if (r == 0 && (r = share_memory(k)) < 0) lb_error(err, r, "no shared memory");
+  share_memory(k);
   if (r < 0) return r;
   /* A statement that this system cannot be asked is passed over without a result. */
   unsigned has = plan->adapter ? lb_adapter_has(c) : lb_conform_has(c);

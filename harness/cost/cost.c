@@ -308,8 +308,7 @@ static bool await_end(pid_t pid) {
 }
 
 int lb_cost_count(const struct lb_cost_plan *plan, struct lb_cost *ret, struct lb_error *err) {
-  struct shared *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared == MAP_FAILED) return lb_error(err, -ENOMEM, "no memory");
+  struct shared *shared = lb_need_shared(sizeof *shared);
   shared->result = -ECHILD;
   lb_refuse(&shared->err, "the process of the clients died");
   fflush(NULL); /* or both processes would write it */

@@ -25,7 +25,7 @@ static bool can_be_written(const struct lb_hunt_space *space, const struct lb_hu
   struct lb_scenario scenario;
   FILE *file = lb_need(open_memstream(&text, &size));
   int r = lb_hunt_write(t, &space->system, LB_GUARD_NONE, NULL, "race", file);
-  if (fclose(file) != 0) r = -ENOMEM;
+  lb_need(fclose(file) == 0 ? text : NULL);
   if (r == 0) r = lb_scenario_parse("audit.ini", text, size, &scenario, &err);
   if (r == 0) lb_scenario_clear(&scenario);
   free(text);

@@ -193,7 +193,7 @@ int lb_hunt_keep_sitting(const struct lb_hunt_sitting *s, const struct lb_hunt *
   char path[PATH];
   snprintf(path, sizeof path, "%s/hunt.json", order->folder);
   json_t *sittings = earlier(path), *one = sitting_json(s, h, order);
-  int r = !one ? -EILSEQ : json_array_append_new(sittings, one) < 0 ? -ENOMEM : 0;
+  int r = json_array_append_new(sittings, one) < 0 ? -EILSEQ : 0;
   if (r < 0) json_decref(sittings);
   else
     r = lb_about_write(json_pack("{s:i, s:s, s:I, s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "schema_version", 2, "system",

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/need.h"
 #include "line.h"
 
 /* A rule for what a probe sends, one for the answers to it, and one for all other packets. */
@@ -45,9 +46,8 @@ static void forget(struct lb_net *net, struct lb_cut *cut) {
 /* It is in the list before its first rule is made: a cut that could be made on some hosts only is
  * then healed like any other. */
 static struct lb_cut *new_cut(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count) {
-  struct lb_cut *cut = malloc(sizeof *cut);
-  struct lb_way *own = cut ? malloc((count + 1) * sizeof *own) : NULL;
-  if (!own) return free(cut), NULL;
+  struct lb_cut *cut = lb_need(malloc(sizeof *cut));
+  struct lb_way *own = lb_need(malloc((count + 1) * sizeof *own));
   memcpy(own, ways, count * sizeof *own);
   *cut =
       (struct lb_cut){.owner = owner, .number = ++net->cuts_made, .way = own, .way_count = count, .older = net->cuts};
@@ -59,7 +59,6 @@ int lb_cut_make(struct lb_net *net, const void *owner, const struct lb_way *ways
                 struct lb_error *err) {
   if (!net->separate) return lb_error(err, -ENOTSUP, "hosts share one loopback here: nothing to cut");
   struct lb_cut *cut = new_cut(net, owner, ways, count);
-  if (!cut) return lb_error(err, -ENOMEM, "out of memory");
   struct lb_rules rules = rules_of(cut);
   lb_line_silence(net, ways, count, true);
   int r = lb_rules_add(&rules, err);
@@ -74,8 +73,7 @@ int lb_cut_make(struct lb_net *net, const void *owner, const struct lb_way *ways
 
 int lb_cut_dropped(const struct lb_cut *cut, uint64_t *ret, uint64_t *ret_others, struct lb_error *err) {
   const struct lb_rules rules = rules_of(cut);
-  uint64_t *packets = calloc(cut->way_count * RULE_COUNT + 1, sizeof *packets), others = 0;
-  if (!packets) return lb_error(err, -ENOMEM, "out of memory");
+  uint64_t *packets = lb_need(calloc(cut->way_count * RULE_COUNT + 1, sizeof *packets)), others = 0;
   int r = lb_rules_read(&rules, packets, err);
   for (size_t i = 0; i < cut->way_count && r == 0; i++) {
     ret[i] = 0;

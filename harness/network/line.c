@@ -30,6 +30,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/need.h"
 
 enum { TAP_BYTES = 32 << 20, FAR_BYTES = 16 << 20, ANSWER_MS = 5000 };
 
@@ -115,7 +116,7 @@ struct ends { /* what it works with, until it has it */
 };
 
 static void close_ends(struct ends *e, size_t ways) {
-  for (size_t i = 0; e->tap && i < ways; i++)
+  for (size_t i = 0; i < ways; i++)
     if (e->tap[i] >= 0) close(e->tap[i]);
   if (e->job.out >= 0) close(e->job.out);
   if (e->talk[1] >= 0) close(e->talk[1]);
@@ -125,9 +126,8 @@ static void close_ends(struct ends *e, size_t ways) {
 
 static int open_ends(struct lb_net *net, struct lb_line *line, struct ends *e) {
   *e = (struct ends){.job = {.line = line, .out = -1}, .talk = {-1, -1}};
-  e->tap = malloc((line->way_count + 1) * sizeof *e->tap);
-  e->interface = calloc(line->way_count + 1, sizeof *e->interface);
-  if (!e->tap || !e->interface) return -ENOMEM;
+  e->tap = lb_need(malloc((line->way_count + 1) * sizeof *e->tap));
+  e->interface = lb_need(calloc(line->way_count + 1, sizeof *e->interface));
   for (size_t i = 0; i < line->way_count; i++) e->tap[i] = -1;
   for (size_t i = 0; i < line->way_count; i++) {
     if ((e->tap[i] = tap(net, &line->way[i])) < 0) return e->tap[i];
@@ -147,8 +147,7 @@ static int by_number(const void *a, const void *b) { return *(const int *)a - *(
  * copy is open. */
 static void close_all_but(const struct ends *e, const struct lb_line *line) {
   size_t count = 0;
-  int *own = malloc((2 * line->way_count + 2) * sizeof *own);
-  if (!own) _exit(1);
+  int *own = lb_need(malloc((2 * line->way_count + 2) * sizeof *own));
   own[count++] = e->job.out;
   own[count++] = e->job.talk;
   for (size_t i = 0; i < line->way_count; i++) own[count++] = e->tap[i], own[count++] = line->far[i];
@@ -258,7 +257,7 @@ static size_t shared_bytes(size_t ways) {
 static void free_line(struct lb_line *line) {
   if (!line) return;
   if (line->near && line->far) close_probe(line);
-  if (line->shared) munmap(line->shared, shared_bytes(line->way_count));
+  munmap(line->shared, shared_bytes(line->way_count));
   free(line->near);
   free(line->far);
   free(line->way);
@@ -272,20 +271,17 @@ static void forget(struct lb_net *net, struct lb_line *line) {
   free_line(line);
 }
 
-/* NULL = no memory. It is not in the list yet. */
+/* It is not in the list yet. */
 static struct lb_line *new_line(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count,
                                 const struct lb_line_plan *plan) {
-  struct lb_line *line = calloc(1, sizeof *line);
-  if (!line) return NULL;
+  struct lb_line *line = lb_need(calloc(1, sizeof *line));
   *line = (struct lb_line){
       .owner = owner, .number = ++net->lines_made, .plan = *plan, .way_count = count, .talk = -1, .older = net->lines};
-  line->way = malloc((count + 1) * sizeof *line->way);
-  line->near = malloc((count + 1) * sizeof *line->near);
-  line->far = malloc((count + 1) * sizeof *line->far);
-  line->shared = mmap(NULL, shared_bytes(count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (line->shared == MAP_FAILED) line->shared = NULL;
-  for (size_t i = 0; line->near && line->far && i < count; i++) line->near[i] = line->far[i] = -1;
-  if (!line->way || !line->near || !line->far || !line->shared) return free_line(line), NULL;
+  line->way = lb_need(malloc((count + 1) * sizeof *line->way));
+  line->near = lb_need(malloc((count + 1) * sizeof *line->near));
+  line->far = lb_need(malloc((count + 1) * sizeof *line->far));
+  line->shared = lb_need_shared(shared_bytes(count));
+  for (size_t i = 0; i < count; i++) line->near[i] = line->far[i] = -1;
   line->seen = line->shared->seen;
   lb_hist_init(&line->shared->own);
   memcpy(line->way, ways, count * sizeof *ways);
@@ -323,7 +319,6 @@ struct lb_line *lb_line_make(struct lb_net *net, const void *owner, const struct
                              const struct lb_line_plan *plan, struct lb_error *err) {
   if (check_ways(net, ways, count, err) < 0) return NULL;
   struct lb_line *line = new_line(net, owner, ways, count, plan);
-  if (!line) return lb_error(err, -ENOMEM, "out of memory"), NULL;
   net->lines = line;
   int r = open_probe(line);
   if (r == 0) r = start_process(net, line);

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/need.h"
 #include "base/rng.h"
 
 /* What becomes of each packet on a delay line, by its plan: when it is due, or that it is dropped; and what the line
@@ -181,15 +182,14 @@ struct lb_line_fate {
 };
 
 /* What becomes of each packet on a line, by its plan, and what the line has seen, for the controller. It
- * lives as long as the process. NULL = no memory. */
+ * lives as long as the process. */
 static struct lb_line_fate *lb_line_fate_new(struct lb_line *line) {
-  struct lb_line_fate *f = calloc(1, sizeof *f);
-  if (!f) return NULL;
+  struct lb_line_fate *f = lb_need(calloc(1, sizeof *f));
   f->line = line;
   f->rng = lb_rng_fork(line->plan.seed, PURPOSE, (uint64_t)line->number);
-  f->taken = calloc(line->way_count, sizeof *f->taken);
-  f->came = calloc(line->way_count, sizeof *f->came);
-  return f->taken && f->came ? f : NULL;
+  f->taken = lb_need(calloc(line->way_count, sizeof *f->taken));
+  f->came = lb_need(calloc(line->way_count, sizeof *f->came));
+  return f;
 }
 
 /* From now on all pass at once. */
@@ -289,7 +289,7 @@ struct kept {     /* a packet with its headers */
 
 struct queue { /* all zero = empty */
   struct kept **heap;
-  size_t count, room;
+  size_t count;
   uint64_t orders;
 };
 
@@ -297,23 +297,12 @@ static bool before(const struct kept *a, const struct kept *b) {
   return a->due != b->due ? a->due < b->due : a->order < b->order;
 }
 
-static int make_room(struct queue *q) {
-  if (q->count < q->room) return 0;
-  size_t room = q->room ? 2 * q->room : 256;
-  struct kept **heap = realloc(q->heap, room * sizeof *heap);
-  if (!heap) return -ENOMEM;
-  q->heap = heap;
-  q->room = room;
-  return 0;
-}
-
-static int queue_add(struct queue *q, struct kept *kept) {
-  if (make_room(q) < 0) return -ENOMEM;
+static void queue_add(struct queue *q, struct kept *kept) {
+  size_t at = q->count;
+  LB_APPEND(q->heap, q->count) = kept;
   kept->order = q->orders++;
-  size_t at = q->count++;
   for (; at > 0 && before(kept, q->heap[(at - 1) / 2]); at = (at - 1) / 2) q->heap[at] = q->heap[(at - 1) / 2];
   q->heap[at] = kept;
-  return 0;
 }
 
 static struct kept *queue_first(const struct queue *q) { return q->count > 0 ? q->heap[0] : NULL; }
@@ -348,18 +337,13 @@ struct run {
 
 /* ---- packets --------------------------------------------------------------------------------- */
 
-/* A packet that cannot be had in memory is lost, as one that the kernel had no room for. */
 static void keep(struct run *run, size_t way, const unsigned char *bytes, size_t size, uint64_t due) {
   static const unsigned char mac[ETH_ALEN] = LB_LINE_MAC_BYTES;
-  struct kept *k = malloc(sizeof *k + size);
-  if (k) {
-    *k = (struct kept){.due = due, .way = way, .size = size};
-    memcpy(k->bytes, bytes, size);
-    memcpy(k->bytes + LB_LINE_HEADER + ETH_ALEN, mac, ETH_ALEN); /* the sender's address */
-  }
-  if (k && queue_add(&run->queue, k) == 0) return;
-  free(k);
-  atomic_fetch_add(&run->line->seen[way].lost, 1);
+  struct kept *k = lb_need(malloc(sizeof *k + size));
+  *k = (struct kept){.due = due, .way = way, .size = size};
+  memcpy(k->bytes, bytes, size);
+  memcpy(k->bytes + LB_LINE_HEADER + ETH_ALEN, mac, ETH_ALEN); /* the sender's address */
+  queue_add(&run->queue, k);
 }
 
 /* The kernel stamps by the wall clock. One that was set meanwhile makes nothing early: the packet's

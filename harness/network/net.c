@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/need.h"
 #include "proc.h"
 
 enum { FIRST_PORT = 7001, LINKS_MS = 10000 };
@@ -105,15 +106,14 @@ static int set_host_address(const struct lb_host *host) {
 static char *link_batch(const struct lb_net *net) {
   char *text = NULL;
   size_t size = 0;
-  FILE *out = open_memstream(&text, &size);
-  if (!out) return NULL;
+  FILE *out = lb_need(open_memstream(&text, &size));
   fputs("link add name lb0 type bridge\nlink set lb0 up\n", out);
   for (size_t i = 0; i < net->count; i++) {
     fprintf(out, "link add name lbh%zu type veth peer name eth0 netns /proc/%d/fd/%d\n", i, (int)getpid(),
             net->host[i].netns);
     fprintf(out, "link set lbh%zu master lb0 up\n", i);
   }
-  return fclose(out) == 0 ? text : NULL;
+  return lb_need(fclose(out) == 0 ? text : NULL);
 }
 
 /* IFF_UP is what was asked of a link; IFF_RUNNING says that it works. */
@@ -167,8 +167,8 @@ static void remove_links(size_t count) {
   struct lb_error err;
   char *argv[] = {(char *)"ip", (char *)"-force", (char *)"-batch", (char *)"-", NULL}, *text = NULL;
   size_t size = 0;
-  FILE *out = count > 0 ? open_memstream(&text, &size) : NULL;
-  if (!out) return;
+  if (count == 0) return;
+  FILE *out = lb_need(open_memstream(&text, &size));
   for (size_t i = 0; i < count; i++) fprintf(out, "link del lbh%zu\n", i);
   fputs("link del lb0\n", out);
   if (fclose(out) == 0) tool_run(NULL, argv, text, NULL, &err);
@@ -188,7 +188,6 @@ static int build_links(struct lb_net *net, struct lb_error *err) {
     snprintf(net->host[i].address, sizeof net->host[i].address, "10.77.0.%zu", i + 1);
   }
   char *batch = link_batch(net);
-  if (!batch) return lb_error(err, -ENOMEM, "out of memory");
   char *argv[] = {(char *)"ip", (char *)"-batch", (char *)"-", NULL};
   int r = tool_run(NULL, argv, batch, NULL, err);
   free(batch);

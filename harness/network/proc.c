@@ -27,6 +27,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/need.h"
 #include "proctree.h"
 
 #define NOBODY 65534
@@ -212,9 +213,8 @@ static int launch(const struct launch *l, const char *program, pid_t *ret, struc
 /* ---- finding --------------------------------------------------------------------------------- */
 
 static char *executable(const char *folder, size_t folder_len, const char *name) {
-  char *path = NULL;
+  char *path = lb_need_printed("%.*s%s%s", (int)folder_len, folder, folder_len ? "/" : "", name);
   struct stat st;
-  if (asprintf(&path, "%.*s%s%s", (int)folder_len, folder, folder_len ? "/" : "", name) < 0) return NULL;
   if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0) return path;
   free(path);
   return NULL;
@@ -248,8 +248,7 @@ static char **build_env(const char *const extra[]) {
   size_t count = 0, n = 0;
   while (environ && environ[count]) count++;
   for (size_t i = 0; extra && extra[i]; i++) count++;
-  char **env = calloc(count + 1, sizeof *env);
-  if (!env) return NULL;
+  char **env = lb_need(calloc(count + 1, sizeof *env));
   for (size_t i = 0; extra && extra[i]; i++) env[n++] = (char *)extra[i];
   for (size_t i = 0; environ && environ[i]; i++)
     if (!is_replaced(environ[i], extra)) env[n++] = environ[i];
@@ -259,8 +258,7 @@ static char **build_env(const char *const extra[]) {
 static const char **build_argv(const char *const argv[], const char *argv0) {
   size_t count = 0;
   while (argv[count]) count++;
-  const char **copy = calloc(count + 1, sizeof *copy);
-  if (!copy) return NULL;
+  const char **copy = lb_need(calloc(count + 1, sizeof *copy));
   for (size_t i = 0; i < count; i++) copy[i] = argv[i];
   if (argv0) copy[0] = argv0;
   return copy;
@@ -293,8 +291,7 @@ int lb_proc_start(struct lb_proc *proc, const struct lb_proc_plan *plan, struct 
   if (!l.path) return lb_error(err, -ENOENT, "cannot start %s: no such program", argv[0]);
   l.argv = build_argv(argv, plan->argv0);
   l.env = build_env(plan->env_extra);
-  int r = l.argv && l.env ? launch_kept(&l, argv[0], plan->stall, &proc->pid, err)
-                          : cannot_start(err, ENOMEM, argv[0], "memory");
+  int r = launch_kept(&l, argv[0], plan->stall, &proc->pid, err);
   free(l.env);
   free(l.argv);
   free(l.path);

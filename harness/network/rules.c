@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/need.h"
 #include "proc.h"
 
 enum { TOGETHER = 16 };
@@ -26,7 +27,7 @@ static bool is_first_to(const struct lb_rules *rules, size_t i) {
 
 /* What nft is told on a host, and what is done with what it printed. */
 struct order {
-  char *(*input)(const struct lb_rules *rules, const struct lb_host *host); /* to be freed; NULL = no memory */
+  char *(*input)(const struct lb_rules *rules, const struct lb_host *host); /* to be freed */
   int (*take)(const struct lb_rules *rules, const struct lb_host *host, const char *output, uint64_t *ret,
               struct lb_error *err); /* NULL: nothing */
 };
@@ -36,7 +37,7 @@ static char *const nft[] = {(char *)"nft", (char *)"-f", (char *)"-", NULL};
 static int begin(const struct lb_rules *rules, const struct order *order, const struct lb_host *host,
                  struct lb_tool *ret, struct lb_error *err) {
   char *input = order->input(rules, host);
-  int r = input ? lb_tool_start(host, nft, input, ret, err) : lb_error(err, -ENOMEM, "out of memory");
+  int r = lb_tool_start(host, nft, input, ret, err);
   free(input);
   return r;
 }
@@ -73,19 +74,18 @@ static int on_each(const struct lb_rules *rules, const struct order *order, uint
   return r;
 }
 
-/* The table for one host, to be freed; NULL = no memory. */
+/* The table for one host, to be freed. */
 static char *table_on(const struct lb_rules *rules, const struct lb_host *host) {
   char *text = NULL;
   size_t size = 0;
-  FILE *out = open_memstream(&text, &size);
-  if (!out) return NULL;
+  FILE *out = lb_need(open_memstream(&text, &size));
   fprintf(out, "add table ip %s\nadd chain ip %s in { type filter hook input priority %d; }\n", rules->table,
           rules->table, rules->priority);
   for (size_t i = 0; i < rules->way_count; i++)
     for (size_t j = 0; rules->way[i].to == host && j < rules->match_count; j++)
       fprintf(out, "add rule ip %s in ip saddr %s %scounter drop\n", rules->table, rules->way[i].from->address,
               rules->match[j]);
-  return fclose(out) == 0 ? text : NULL;
+  return lb_need(fclose(out) == 0 ? text : NULL);
 }
 
 int lb_rules_add(const struct lb_rules *rules, struct lb_error *err) {
@@ -94,9 +94,8 @@ int lb_rules_add(const struct lb_rules *rules, struct lb_error *err) {
 
 /* Added first, so that it is no error where making it has failed. */
 static char *removal_on(const struct lb_rules *rules, const struct lb_host *host) {
-  char *text;
   (void)host;
-  return asprintf(&text, "add table ip %s\ndelete table ip %s\n", rules->table, rules->table) < 0 ? NULL : text;
+  return lb_need_printed("add table ip %s\ndelete table ip %s\n", rules->table, rules->table);
 }
 
 int lb_rules_remove(const struct lb_rules *rules, struct lb_error *err) {
@@ -126,9 +125,8 @@ static int read_way(const struct lb_rules *rules, size_t i, const char *listing,
 }
 
 static char *question_on(const struct lb_rules *rules, const struct lb_host *host) {
-  char *text;
   (void)host;
-  return asprintf(&text, "list table ip %s\n", rules->table) < 0 ? NULL : text;
+  return lb_need_printed("list table ip %s\n", rules->table);
 }
 
 static int read_host(const struct lb_rules *rules, const struct lb_host *host, const char *listing, uint64_t *ret,

@@ -20,12 +20,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/need.h"
 
 enum { KEPT_MAX = 1024, LOOK_MS = 2 };
 
 struct lb_stall *lb_stall_make(void) {
-  struct lb_stall *stall = mmap(NULL, sizeof *stall, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  return stall == MAP_FAILED ? NULL : stall;
+  return lb_need_shared(sizeof(struct lb_stall));
 }
 
 bool lb_stall_possible(void) {

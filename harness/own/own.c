@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/need.h"
 
 const struct lb_own_kind *const lb_own_kinds[LB_OWN_COUNT] = {
     [LB_OWN_REDIS] = &lb_own_kind_redis,       [LB_OWN_SENTINEL] = &lb_own_kind_sentinel,
@@ -147,8 +148,8 @@ static void make_topology(struct lb_own *own) {
 
 int lb_own_add(enum lb_own_what what, const char *value, struct lb_error *err) {
   struct lb_own own = {.kind = lb_own_kinds[what]};
-  char *copy = strdup(value);
-  int r = copy ? 0 : -ENOMEM;
+  char *copy = lb_need_text(value);
+  int r = 0;
   for (size_t i = 0; i < list_count; i++)
     if (list[i].kind == own.kind)
       r = lb_refuse(err, "%s: given twice; name several servers in one, with commas", own.kind->option);
@@ -251,8 +252,7 @@ static int ask_in_child(const struct lb_own *own, struct lb_env *env, bool clean
 
 static int ask_or_clean(struct lb_own *own, struct lb_env *env, bool clean, struct lb_own_found *ret,
                         struct lb_error *err) {
-  struct answer *answer = mmap(NULL, sizeof *answer, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (answer == MAP_FAILED) return lb_error(err, -ENOMEM, "%s: out of memory", own->kind->option);
+  struct answer *answer = lb_need_shared(sizeof *answer);
   int r = ask_in_child(own, env, clean, answer);
   if (r > 0) r = -ETIMEDOUT;
   if (r < 0)

@@ -9,6 +9,7 @@
 
 #include "backends/postgres/pg.h"
 #include "base/error.h"
+#include "base/need.h"
 #include "own.h"
 
 /* ---- CONNINFO ----------------------------------------------------------------------------------- */
@@ -32,9 +33,9 @@ static const char *not_taken(const PQconninfoOption *options) {
 
 /* "a,b" and "5432,5433", as libpq takes several. */
 static int read_hosts(struct lb_own *own, const char *hosts, const char *ports, struct lb_error *err) {
-  char *host_list = strdup(hosts), *port_list = strdup(ports ? ports : ""), *host_rest = host_list,
+  char *host_list = lb_need_text(hosts), *port_list = lb_need_text(ports ? ports : ""), *host_rest = host_list,
        *port_rest = port_list, *port = NULL;
-  int r = host_list && port_list ? 0 : -ENOMEM;
+  int r = 0;
   for (char *host; r == 0 && (host = strsep(&host_rest, ","));) {
     char text[LB_OWN_HOST_MAX + 16], *next = port_rest ? strsep(&port_rest, ",") : NULL;
     bool literal = strchr(host, ':');

@@ -168,7 +168,7 @@ static int start_command(struct lb_serve *v, struct lb_error *err) {
   struct lb_body *body = lb_need(calloc(1, sizeof *body));
   int failed[2], why = 0;
   pid_t parent = getpid();
-  if (pipe2(failed, O_CLOEXEC) < 0) return free(body), lb_error(err, -ENOMEM, "no memory");
+  if (pipe2(failed, O_CLOEXEC) < 0) return free(body), lb_error(err, -errno, "no pipe: %m");
   body->pid = fork();
   if (body->pid == 0) become_command(v, client->host, parent, failed[1]);
   int error = errno;
@@ -214,7 +214,7 @@ static void write_scenario(struct lb_serve *v) {
                                     .name = "serve"};
 }
 
-static int set_stage(struct lb_serve *v) {
+static void set_stage(struct lb_serve *v) {
   struct lb_stage *s = &v->stage;
   size_t clients = (size_t)v->plan->hosts;
   s->plan = &v->trial;
@@ -225,15 +225,13 @@ static int set_stage(struct lb_serve *v) {
   s->commits = s->requests = -1;
   lb_env_init(&s->env, v->plan->seed);
   snprintf(s->key_prefix, sizeof s->key_prefix, "lockbench:%08llx", (unsigned long long)(v->plan->seed & 0xffffffff));
-  s->memory = lb_memory_map(clients, clients, 1);
+  s->memory = lb_need(lb_memory_map(clients, clients, 1));
   s->client = lb_need(calloc(clients, sizeof *s->client));
   s->pending = lb_need(calloc(clients, sizeof *s->pending));
-  if (!s->memory) return -ENOMEM;
   for (size_t i = 0; i < clients; i++) {
     s->client[i] = (struct lb_client){.driver = &driver_command, .number = (uint32_t)i, .log = i};
     snprintf(s->client[i].name, sizeof s->client[i].name, "client-%zu", i + 1);
   }
-  return 0;
 }
 
 /* The servers' logs lie where a trial's would. */
@@ -256,8 +254,8 @@ static int open_stage(struct lb_serve *v, struct lb_error *err) {
   write_scenario(v);
   keep_environ(v);
   lb_process_forget_environ();
-  int r = set_stage(v);
-  if (r == 0) r = make_log_folder(v);
+  set_stage(v);
+  int r = make_log_folder(v);
   if (r < 0) return lb_error(err, r, "cannot set the stage: %s", strerror(-r));
   struct lb_site_needs needs = lb_site_needs(&v->trial);
   if (lb_site_open(s, &needs) < 0 || lb_site_enter(s) < 0) return lb_error(err, -EIO, "%s", s->why);
@@ -386,8 +384,7 @@ static void take_terminal_back(void) {
 
 int lb_serve_run(const struct lb_serve_plan *plan, int *ret_status, struct lb_error *err) {
   static struct lb_serve v; /* too large for a stack */
-  struct shared *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared == MAP_FAILED) return lb_error(err, -ENOMEM, "no memory");
+  struct shared *shared = lb_need_shared(sizeof *shared);
   *shared = (struct shared){.result = -ECHILD, .err.text = "the process that serves has died"};
   v = (struct lb_serve){
       .plan = plan, .socket = -1, .foreground = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp()};

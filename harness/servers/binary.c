@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/need.h"
 #include "network/proc.h"
 
 #define OUTPUT_MS 10000
@@ -17,7 +18,7 @@
 /* The last match: of several versions the newest, as long as their numbers have as many digits. */
 static char *glob_last(const char *pattern) {
   glob_t found = {0};
-  char *path = glob(pattern, 0, NULL, &found) == 0 ? strdup(found.gl_pathv[found.gl_pathc - 1]) : NULL;
+  char *path = glob(pattern, 0, NULL, &found) == 0 ? lb_need_text(found.gl_pathv[found.gl_pathc - 1]) : NULL;
   globfree(&found);
   return path;
 }
@@ -27,11 +28,11 @@ static char *find_one(const char *text) {
   if (!strchr(text, '/')) return lb_proc_find(text, NULL);
   if (text[0] != '$') return glob_last(text);
   const char *rest = strchr(text, '/');
-  char name[64], *joined = NULL;
+  char name[64];
   snprintf(name, sizeof name, "%.*s", (int)(rest - text) - 1, text + 1);
   const char *value = getenv(name);
-  if (!value || !value[0] || asprintf(&joined, "%s%s", value, rest) < 0) return NULL;
-  char *path = glob_last(joined);
+  if (!value || !value[0]) return NULL;
+  char *joined = lb_need_printed("%s%s", value, rest), *path = glob_last(joined);
   free(joined);
   return path;
 }

@@ -20,7 +20,7 @@ int lb_disk_watch(struct lb_cluster *cluster, size_t index);
  * server calls other functions. */
 bool lb_disk_counts(const struct lb_server *server, struct lb_counts *counts);
 void lb_disk_forget(struct lb_server *server);
-/* Before it starts: its syncs may stall from then on (network/stall.h). 0, or -errno with cluster->err. */
+/* Before it starts: its syncs may stall from then on (network/stall.h). 0. */
 int lb_disk_may_stall(struct lb_cluster *cluster, size_t index);
 
 #endif

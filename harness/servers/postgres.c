@@ -16,6 +16,7 @@
 
 #include "backends/postgres/pg.h"
 #include "base/files.h"
+#include "base/need.h"
 #include "binary.h"
 #include "cache.h"
 
@@ -40,9 +41,9 @@ static int postgres_version(const char *postgres, char *buf, size_t size) {
 /* initdb of the same installation as postgres: the names in PATH may be links to different
  * versions. */
 static char *initdb_beside(const char *postgres) {
-  char real[PATH_MAX], *path = NULL;
+  char real[PATH_MAX];
   if (!realpath(postgres, real)) return NULL;
-  if (asprintf(&path, "%s/initdb", dirname(real)) < 0) return NULL;
+  char *path = lb_need_printed("%s/initdb", dirname(real));
   if (access(path, X_OK) == 0) return path;
   free(path);
   return lb_binary_find(LB_NEED_INITDB);

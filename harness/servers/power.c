@@ -15,6 +15,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/need.h"
 #include "cluster.h"
 #include "preload/disk_page.h"
 
@@ -71,8 +72,7 @@ static int map_journal(struct look *l) {
 /* -EAGAIN: one of them is not there yet, and never will be if its writer is dead. */
 static int list_entries(struct look *l) {
   uint64_t used = atomic_load(&l->journal->used);
-  l->entry = calloc(used / sizeof **l->entry + 1, sizeof *l->entry);
-  if (!l->entry) return fail(l, -ENOMEM, "no memory");
+  l->entry = lb_need(calloc(used / sizeof **l->entry + 1, sizeof *l->entry));
   for (uint64_t at = 0; at < used;) {
     struct lb_journal_entry *entry = (struct lb_journal_entry *)(l->journal->entries + at);
     uint64_t bytes = __atomic_load_n(&entry->bytes, __ATOMIC_ACQUIRE);
@@ -93,15 +93,11 @@ static int list_file(const char *path, const struct stat *s, int type, struct FT
   if (type != FTW_F || statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &x) < 0 ||
       !S_ISREG(x.stx_mode))
     return 0;
-  struct file *more = realloc(listing->file, (listing->file_count + 1) * sizeof *more);
-  char *name = strdup(path);
-  if (more) listing->file = more;
-  if (!more || !name) return free(name), -1;
-  listing->file[listing->file_count++] = (struct file){
+  LB_APPEND(listing->file, listing->file_count) = (struct file){
       .device = (uint64_t)x.stx_dev_major << 32 | x.stx_dev_minor,
       .inode = x.stx_ino,
       .born = x.stx_mask & STATX_BTIME ? (uint64_t)x.stx_btime.tv_sec * 1000000000 + x.stx_btime.tv_nsec : 0,
-      .path = name,
+      .path = lb_need_text(path),
       .fd = -1};
   return 0;
 }
@@ -198,8 +194,8 @@ static bool is_gone(const struct file *file) {
   struct stat s;
   if (fstat(file->fd, &s) < 0 || (entry->at + entry->size > entry->old_size && (uint64_t)s.st_size > entry->old_size))
     return false;
-  void *now = malloc(entry->before + 1);
-  bool same = now && pread(file->fd, now, entry->before, (off_t)entry->at) == (ssize_t)entry->before &&
+  void *now = lb_need(malloc(entry->before + 1));
+  bool same = pread(file->fd, now, entry->before, (off_t)entry->at) == (ssize_t)entry->before &&
               memcmp(now, entry + 1, entry->before) == 0;
   free(now);
   return same;
@@ -207,8 +203,8 @@ static bool is_gone(const struct file *file) {
 
 static bool is_there(const struct file *file) {
   const struct lb_journal_entry *entry = file->kept;
-  void *now = malloc(entry->written);
-  bool same = now && pread(file->fd, now, entry->written, (off_t)entry->at) == (ssize_t)entry->written &&
+  void *now = lb_need(malloc(entry->written + 1));
+  bool same = pread(file->fd, now, entry->written, (off_t)entry->at) == (ssize_t)entry->written &&
               lb_journal_sum(LB_JOURNAL_SUM_BEGIN, now, entry->written) == entry->sum;
   free(now);
   return same;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/need.h"
 #include "cluster.h"
 
 const char *lb_setting_value(const struct lb_setting *setting, bool measured, bool durable) {
@@ -55,12 +56,9 @@ static bool is_overruled(const struct lb_setting *row, const char *lines) {
 char *lb_setting_differing(const struct lb_topology *topology, bool measured, bool durable) {
   char *text = NULL;
   size_t size;
-  FILE *out = open_memstream(&text, &size);
-  if (!out) return NULL;
+  FILE *out = lb_need(open_memstream(&text, &size));
   for (const struct lb_setting *row = topology->family->settings; row && row->name; row++)
     if (!is_overruled(row, topology->settings)) print_row(row, lb_setting_value(row, measured, durable), out);
   if (topology->settings) fputs(topology->settings, out);
-  if (fclose(out) == 0) return text;
-  free(text);
-  return NULL;
+  return lb_need(fclose(out) == 0 ? text : NULL);
 }

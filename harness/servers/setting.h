@@ -45,7 +45,7 @@ int lb_setting_write(struct lb_cluster *cluster, const struct lb_server *server,
 size_t lb_setting_options(const struct lb_cluster *cluster, const struct lb_setting *settings,
                           char (*texts)[LB_SETTING_TEXT_MAX], const char **argv, size_t max);
 /* All that differs from a server in its default configuration, a line each: "tickTime=200 (else 2000)". The lines of
- * the topology itself come last, and replace rows of their names. malloc'd; NULL = no memory. */
+ * the topology itself come last, and replace rows of their names. malloc'd. */
 char *lb_setting_differing(const struct lb_topology *topology, bool measured, bool durable);
 
 #endif

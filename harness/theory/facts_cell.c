@@ -31,7 +31,7 @@ int lb_facts_state(const struct lb_protocol *protocol, const char *words, struct
   lb_facts_default(&facts);
   int r = lb_facts_take(&facts, words, LB_TERM_OF_LOCK, err);
   if (r < 0) return r;
-  if (stated_count == STATED_MAX) return lb_error(err, -ENOMEM, "no room for more facts");
+  if (stated_count == STATED_MAX) return lb_refuse(err, "no room for more facts");
   stated[stated_count].protocol = protocol;
   stated[stated_count++].words = lb_need_text(words);
   return 0;

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/error.h"
+#include "base/need.h"
 #include "base/rng.h"
 #include "fault.h"
 #include "workload.h"
@@ -34,19 +35,15 @@ static lb_ns around(struct lb_rng *rng, int64_t mean_ms) {
 
 /* Slots until the scenario's duration is used up. The step of each is the scenario's still, so its text is not owned
  * yet. */
-static int draw_slots(const struct lb_scenario *scenario, struct lb_rng *rng, struct lb_schedule *ret) {
+static void draw_slots(const struct lb_scenario *scenario, struct lb_rng *rng, struct lb_schedule *ret) {
   lb_ns t = around(rng, scenario->every_ms), end = (lb_ns)(scenario->duration_s * 1e9);
   while (t < end) {
-    struct lb_planned *grown = realloc(ret->fault, (ret->count + 1) * sizeof *grown);
-    if (!grown) return -ENOMEM;
-    ret->fault = grown;
-    struct lb_planned *f = &ret->fault[ret->count++];
+    struct lb_planned *f = &LB_APPEND(ret->fault, ret->count);
     *f = (struct lb_planned){.kind = lb_rng_below(rng, scenario->fault_count), .begin = t};
     f->step = scenario->faults[f->kind];
     f->end = t + around(rng, scenario->lasts_ms);
     t = f->end + around(rng, scenario->every_ms);
   }
-  return 0;
 }
 
 /* ---- fitted to the system ---------------------------------------------------------------------------------------- */
@@ -90,7 +87,7 @@ static void draw_role(struct lb_rng *rng, struct lb_role *role, size_t nodes, si
 }
 
 /* The step as it would be written with what was drawn in place of `any`: what the schedule and the history show. The
- * words `any` stand in the order of the roles. Owned by the caller; NULL = no memory. */
+ * words `any` stand in the order of the roles. Owned by the caller. */
 static char *drawn_text(const struct lb_step *step) {
   char text[300] = "", role[32];
   const char *from = step->text, *any;
@@ -103,7 +100,7 @@ static char *drawn_text(const struct lb_step *step) {
     from = any + strlen(" any");
   }
   strncat(text, from, sizeof text - strlen(text) - 1);
-  return strdup(text);
+  return lb_need_text(text);
 }
 
 /* Redlock's rule of the delayed restart: a server that has forgotten its locks comes back when all leases that it may
@@ -115,7 +112,7 @@ static lb_ns shortest(const struct lb_scenario *scenario, const struct lb_step *
 
 /* A fault that was made longer pushes the next ones away, so that no fault begins before the one before it is over: the
  * number of faults stays what was drawn. */
-static int fit(struct lb_planned *f, size_t i, const struct lb_trial_plan *plan, size_t clients, lb_ns free_from) {
+static void fit(struct lb_planned *f, size_t i, const struct lb_trial_plan *plan, size_t clients, lb_ns free_from) {
   const struct lb_topology *on = plan->topology;
   struct lb_rng rng = lb_rng_fork(plan->fault_seed, STREAM_FITTED, i);
   const struct lb_step drawn = f->step;
@@ -129,29 +126,20 @@ static int fit(struct lb_planned *f, size_t i, const struct lb_trial_plan *plan,
   least = shortest(plan->scenario, &f->step);
   if (f->begin < free_from) f->begin = free_from;
   f->end = f->begin + (length < least ? least : length);
-  if (replaced) f->drawn = strdup(drawn.text);
+  if (replaced) f->drawn = lb_need_text(drawn.text);
   f->step.text = drawn_text(&f->step);
-  return f->step.text && (f->drawn || !replaced) ? 0 : -ENOMEM;
 }
 
-/* The texts of slots that were not fitted are the scenario's. */
-static void disown(struct lb_schedule *schedule, size_t from) {
-  for (size_t i = from; i < schedule->count; i++) schedule->fault[i].step.text = NULL;
-}
-
-int lb_schedule_draw(const struct lb_trial_plan *plan, size_t clients, struct lb_schedule *ret) {
+void lb_schedule_draw(const struct lb_trial_plan *plan, size_t clients, struct lb_schedule *ret) {
   struct lb_rng rng = lb_rng_fork(plan->fault_seed, STREAM_CAMPAIGN, 0);
   lb_ns least_pause = (lb_ns)plan->scenario->every_ms * LB_NS_PER_MS / 2, free_from = 0;
-  size_t fitted = 0;
   *ret = (struct lb_schedule){0};
-  if (plan->scenario->control) return 0;
-  int r = draw_slots(plan->scenario, &rng, ret);
-  for (; r == 0 && fitted < ret->count; fitted++) {
-    r = fit(&ret->fault[fitted], fitted, plan, clients, free_from);
-    free_from = ret->fault[fitted].end + least_pause;
+  if (plan->scenario->control) return;
+  draw_slots(plan->scenario, &rng, ret);
+  for (size_t i = 0; i < ret->count; i++) {
+    fit(&ret->fault[i], i, plan, clients, free_from);
+    free_from = ret->fault[i].end + least_pause;
   }
-  disown(ret, fitted);
-  return r;
 }
 
 void lb_schedule_clear(struct lb_schedule *schedule) {
@@ -270,8 +258,8 @@ static int play_faults(struct campaign *c, struct lb_outcome *out) {
 
 int lb_campaign_play(struct lb_stage *s, struct lb_outcome *out) {
   struct campaign c = {.s = s};
-  int r = lb_schedule_draw(s->plan, s->client_count, &c.schedule);
-  if (r == 0) r = schedule_write(&c.schedule, s->run_dir, s->plan->name);
+  lb_schedule_draw(s->plan, s->client_count, &c.schedule);
+  int r = schedule_write(&c.schedule, s->run_dir, s->plan->name);
   if (r < 0) r = lb_stage_doubt(s, LB_UNDECIDED, "no schedule: %s", strerror(-r));
   else r = play_faults(&c, out);
   lb_schedule_clear(&c.schedule);

@@ -31,8 +31,8 @@ struct lb_schedule {
   size_t count;
 };
 
-/* On the topology of the plan. A control has no faults. 0 or -ENOMEM; release *ret in either case. */
-int lb_schedule_draw(const struct lb_trial_plan *plan, size_t clients, struct lb_schedule *ret);
+/* On the topology of the plan. A control has no faults. Release *ret. */
+void lb_schedule_draw(const struct lb_trial_plan *plan, size_t clients, struct lb_schedule *ret);
 void lb_schedule_clear(struct lb_schedule *schedule);
 /* Whether the fault means something on these servers: its roles have hosts, and a cut between servers parts such as
  * talk to each other. */

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/machine.h"
+#include "base/need.h"
 #include "client/client.h"
 #include "client/driver.h"
 
@@ -161,8 +162,7 @@ static int open_sessions(struct lb_stage *s, struct lb_client *clients, size_t c
   size_t width = (size_t)at_a_time(), next = 0;
   struct pace pace = pace_begin(s);
   lb_ns most = lb_clock_ns() + lb_crew_open_most(s->plan);
-  struct asked *asked = calloc(count, sizeof *asked);
-  if (!asked) return lb_error(err, -1, "out of memory");
+  struct asked *asked = lb_need(calloc(count + 1, sizeof *asked));
   int result = 0;
   for (size_t first = 0; first < count && result == 0; first++) {
     for (; next < count && next < first + width; next++) {
@@ -231,19 +231,17 @@ static size_t key_count(const struct lb_trial_plan *plan) {
   return plan->scenario->keys > 0 ? (size_t)plan->scenario->keys : (size_t)plan->clients;
 }
 
-int lb_crew_gather(struct lb_stage *s) {
+void lb_crew_gather(struct lb_stage *s) {
   static struct lb_host here = {.name = "controller", .address = "127.0.0.1", .netns = -1};
   const struct lb_driver *driver = lb_client_driver_of(s->plan->protocol, s->plan->scenario->driver == LB_BY_COROUTINE);
   size_t writers = driver->writers(s->client_count);
-  s->memory = lb_memory_map(s->client_count, writers, key_count(s->plan));
-  if (!s->memory) return -ENOMEM;
+  s->memory = lb_need(lb_memory_map(s->client_count, writers, key_count(s->plan)));
   /* A lock without a server fills any log faster than a disk takes it: what is measured would be the disk. */
   if (s->plan->scenario->kind != LB_KIND_TIMELINE && s->plan->topology->family)
     lb_memory_spill(s->memory, s->run_dir); /* if it cannot, the load ends when memory is full */
   plan_clients(s);
-  s->client = calloc(s->client_count, sizeof *s->client);
-  s->pending = calloc(s->client_count, sizeof *s->pending);
-  if (!s->client || !s->pending) return -ENOMEM;
+  s->client = lb_need(calloc(s->client_count + 1, sizeof *s->client));
+  s->pending = lb_need(calloc(s->client_count + 1, sizeof *s->pending));
   for (size_t i = 0; i < s->client_count; i++) {
     s->client[i] =
         (struct lb_client){.driver = driver, .number = (uint32_t)i, .log = i % writers, .own_key = (uint32_t)i};
@@ -254,7 +252,6 @@ int lb_crew_gather(struct lb_stage *s) {
                                    .number = (uint32_t)s->client_count,
                                    .log = s->memory->controller,
                                    .host = &here};
-  return 0;
 }
 
 static int start_workers(struct lb_stage *s, struct lb_error *err) {

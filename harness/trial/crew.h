@@ -8,9 +8,8 @@
 #include "base/error.h"
 #include "stage.h"
 
-/* Makes the clients of the trial, which have no life yet, stage->client_plan, and the memory that they share. 0 or
- * -ENOMEM. */
-int lb_crew_gather(struct lb_stage *stage);
+/* Makes the clients of the trial, which have no life yet, stage->client_plan, and the memory that they share. */
+void lb_crew_gather(struct lb_stage *stage);
 /* Starts the observer (which runs the protocol's setup) and all clients, and opens their sessions. 0, or -ECANCELED
  * after lb_stage_doubt(). */
 int lb_crew_start(struct lb_stage *stage);

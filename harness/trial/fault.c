@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/need.h"
+
 static const struct lb_fault *const tables[] = {lb_faults_of_cuts,      lb_faults_of_heals,    lb_faults_of_lines,
                                                 lb_faults_of_processes, lb_faults_of_machines, lb_faults_by_hand,
                                                 lb_faults_of_writes};
@@ -64,12 +66,10 @@ static bool somebody_at_gate(const struct lb_stage *s) {
   return false;
 }
 
-static int keep(struct lb_doing *d) {
-  struct lb_kept *kept = malloc(sizeof *kept);
-  if (!kept) return lb_doing_fail(d, "out of memory");
+static void keep(struct lb_doing *d) {
+  struct lb_kept *kept = lb_need(malloc(sizeof *kept));
   *kept = (struct lb_kept){.step = d->step, .a = *d->a, .b = *d->b};
   d->s->kept = kept;
-  return 0;
 }
 
 int lb_fault_prove_kept(struct lb_stage *s, bool now, struct lb_error *err) {
@@ -97,7 +97,7 @@ int lb_fault_do(struct lb_stage *s, const struct lb_step *step, const struct lb_
   touch(&d);
   if (hits_nobody(&d)) return lb_doing_fail(&d, "%s: this system has no such host", step->text);
   int r = fault->act(&d);
-  if (r == 0 && fault->patient && somebody_at_gate(s)) return keep(&d);
+  if (r == 0 && fault->patient && somebody_at_gate(s)) return keep(&d), 0;
   if (r == 0 && fault->prove) r = fault->prove(&d);
   if (r == 0 && !fault->settles && (fault->prove || lb_step_row(step)->class == LB_STEP_FAULT))
     lb_stage_step(s, LB_EV_PROVED, step);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/need.h"
 #include "fault_heal.h"
 #include "fault_links.h"
 #include "network/cut.h"
@@ -61,8 +62,7 @@ static int ask_before(struct lb_doing *d, const struct lb_links *links) {
 static int drop(struct lb_doing *d, const struct lb_links *links, bool both_ways) {
   struct lb_cut *cut;
   size_t count = 0;
-  struct lb_way *ways = calloc(2 * links->count + 1, sizeof *ways);
-  if (!ways) return lb_doing_fail(d, "out of memory");
+  struct lb_way *ways = lb_need(calloc(2 * links->count + 1, sizeof *ways));
   for (size_t i = 0; i < links->count; i++) {
     ways[count++] = (struct lb_way){links->link[i].a, links->link[i].b};
     if (both_ways) ways[count++] = (struct lb_way){links->link[i].b, links->link[i].a};
@@ -75,8 +75,9 @@ static int drop(struct lb_doing *d, const struct lb_links *links, bool both_ways
 /* A cut without a host on one side does nothing, so there is nothing to prove. */
 static int cut(struct lb_doing *d, bool both_ways) {
   struct lb_links links;
-  int r = lb_doing_links(d, true, &links);
-  if (r == 0 && links.count == 0) lb_doing_fail(d, "%s: nobody to cut", d->step->text), r = 1;
+  int r = 0;
+  lb_doing_links(d, true, &links);
+  if (links.count == 0) lb_doing_fail(d, "%s: nobody to cut", d->step->text), r = 1;
   if (r == 0) r = ask_before(d, &links);
   if (r == 0) r = drop(d, &links, both_ways);
   free(links.link);
@@ -115,7 +116,8 @@ static int ask_some(struct lb_doing *d, const struct lb_link *link, size_t count
 /* All links of a cut, TOGETHER at a time: each group waits once for its silence, and connections cost descriptors. */
 static int ask_after(struct lb_doing *d) {
   struct lb_links links;
-  int r = lb_doing_links(d, false, &links);
+  int r = 0;
+  lb_doing_links(d, false, &links);
   for (size_t i = 0; r == 0 && i < links.count; i += TOGETHER)
     r = ask_some(d, &links.link[i], links.count - i < TOGETHER ? links.count - i : TOGETHER);
   free(links.link);
@@ -124,8 +126,7 @@ static int ask_after(struct lb_doing *d) {
 
 /* After the packets of ask_after(): by then every way of this cut has had something to drop. */
 static int read_counters(struct lb_doing *d, const struct lb_cut *cut) {
-  uint64_t *dropped = calloc(cut->way_count, sizeof *dropped);
-  if (!dropped) return lb_doing_fail(d, "out of memory");
+  uint64_t *dropped = lb_need(calloc(cut->way_count + 1, sizeof *dropped));
   int r = lb_cut_dropped(cut, dropped, NULL, d->err);
   if (r < 0) lb_error_prefix(d->err, "the counters of the cut cannot be read: ");
   for (size_t i = 0; i < cut->way_count && r == 0; i++)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/need.h"
 #include "fault_links.h"
 #include "network/cut.h"
 #include "network/line.h"
@@ -178,8 +179,8 @@ static int prove_hold(struct lb_doing *d) {
 /* A line on a link that is cut would have nothing to delay. */
 static int make(struct lb_doing *d, const struct lb_links *links, const struct lb_line_plan *plan,
                 struct lb_line **ret) {
-  struct lb_way *ways = calloc(links->count + 1, sizeof *ways);
-  int r = ways ? 0 : lb_doing_fail(d, "out of memory");
+  struct lb_way *ways = lb_need(calloc(links->count + 1, sizeof *ways));
+  int r = 0;
   for (size_t i = 0; r == 0 && i < links->count; i++) {
     ways[i] = (struct lb_way){links->link[i].a, links->link[i].b};
     if (lb_cut_parts(d->s->net.cuts, ways[i].from, ways[i].to))
@@ -218,10 +219,10 @@ static int ask_back(struct lb_doing *d, struct lb_line *line) {
  * trial's fault seed and on nothing else. */
 static int make_line(struct lb_doing *d, struct lb_line_plan plan, struct lb_line **ret) {
   struct lb_links links;
-  int r = lb_doing_links(d, true, &links);
+  lb_doing_links(d, true, &links);
   plan.seed = d->s->plan->fault_seed;
-  if (r == 0 && links.count == 0) r = lb_doing_fail(d, "%s: no link between these two", d->step->text);
-  if (r == 0) r = make(d, &links, &plan, ret);
+  int r =
+      links.count > 0 ? make(d, &links, &plan, ret) : lb_doing_fail(d, "%s: no link between these two", d->step->text);
   free(links.link);
   return r;
 }
@@ -373,8 +374,7 @@ static bool talk(const struct lb_stage *s, size_t a, size_t b) {
 
 static int make_far(struct lb_stage *s, lb_ns late, struct lb_line **ret, struct lb_error *err) {
   size_t hosts = s->net.count, count = 0;
-  struct lb_way *ways = calloc(hosts * hosts + 1, sizeof *ways);
-  if (!ways) return -ENOMEM;
+  struct lb_way *ways = lb_need(calloc(hosts * hosts + 1, sizeof *ways));
   for (size_t a = 0; a < hosts; a++)
     for (size_t b = 0; b < hosts; b++)
       if (talk(s, a, b)) ways[count++] = (struct lb_way){&s->net.host[a], &s->net.host[b]};

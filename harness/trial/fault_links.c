@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/need.h"
+
 static bool has_link(const struct lb_links *links, const struct lb_host *a, const struct lb_host *b) {
   for (size_t i = 0; i < links->count; i++) {
     const struct lb_link *l = &links->link[i];
@@ -19,17 +21,15 @@ static const struct lb_host *host_of(const struct lb_cast *c, size_t i) {
   return i < c->server_count ? c->server[i]->host : c->client[i - c->server_count]->host;
 }
 
-static int find_links(struct lb_doing *d, struct lb_links *ret) {
+static void find_links(struct lb_doing *d, struct lb_links *ret) {
   size_t as = d->a->server_count + d->a->client_count, bs = d->b->server_count + d->b->client_count;
-  *ret = (struct lb_links){.link = calloc(as * bs + 1, sizeof *ret->link)};
-  if (!ret->link) return lb_doing_fail(d, "out of memory");
+  *ret = (struct lb_links){.link = lb_need(calloc(as * bs + 1, sizeof *ret->link))};
   for (size_t i = 0; i < as; i++)
     for (size_t j = 0; j < bs; j++) {
       struct lb_link link = {.a = host_of(d->a, i), .b = host_of(d->b, j)};
       link.listener = j < d->b->server_count ? d->b->server[j] : i < d->a->server_count ? d->a->server[i] : NULL;
       if (link.a != link.b && !has_link(ret, link.a, link.b)) ret->link[ret->count++] = link;
     }
-  return 0;
 }
 
 /* The hosts of one side that have a link, each once. */
@@ -44,12 +44,11 @@ static void name_side(const struct lb_links *links, bool first_side, char *buf, 
   }
 }
 
-int lb_doing_links(struct lb_doing *d, bool record, struct lb_links *ret) {
+void lb_doing_links(struct lb_doing *d, bool record, struct lb_links *ret) {
   char a[LB_NAMES_BYTES], b[LB_NAMES_BYTES];
-  int r = find_links(d, ret);
-  if (r < 0 || !record) return r;
+  find_links(d, ret);
+  if (!record) return;
   name_side(ret, true, a, sizeof a);
   name_side(ret, false, b, sizeof b);
   lb_stage_touched(d->s, d->step, a, b);
-  return 0;
 }

@@ -16,8 +16,7 @@ struct lb_links {
   struct lb_link *link; /* to be freed */
   size_t count;
 };
-/* Every link between a host of `a` and one of `b`, once; with `record` also records whom that touches. 0,
- * or -1 with err. */
-int lb_doing_links(struct lb_doing *d, bool record, struct lb_links *ret);
+/* Every link between a host of `a` and one of `b`, once; with `record` also records whom that touches. */
+void lb_doing_links(struct lb_doing *d, bool record, struct lb_links *ret);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/files.h"
+#include "base/need.h"
 #include "judge.h"
 #include "keep.h"
 
@@ -127,12 +128,12 @@ static int write_faults(const struct lb_stage *s) {
   FILE *file = r == 0 ? open_part(s, "faults", "jsonl") : NULL;
   if (!file) return r < 0 ? r : -errno;
   faults.count = 0;
-  faults.events = calloc(s->history.count + 1, sizeof *faults.events);
-  for (size_t i = 0; i < s->history.count && faults.events; i++) {
+  faults.events = lb_need(calloc(s->history.count + 1, sizeof *faults.events));
+  for (size_t i = 0; i < s->history.count; i++) {
     const struct lb_event *e = &s->history.events[i];
     if (lb_event_is_fact(e) && e->client == LB_NO_NAME) faults.events[faults.count++] = *e;
   }
-  r = faults.events ? lb_history_write_json(&faults, file) : -ENOMEM;
+  r = lb_history_write_json(&faults, file);
   free(faults.events);
   closed = lb_files_close_written(file);
   return r < 0 ? r : closed;

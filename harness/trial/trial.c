@@ -170,8 +170,8 @@ static int run_trial(struct lb_stage *s, const struct lb_trial_plan *plan, bool 
   /* Heated servers are shared, too, but built for the load that heats them. */
   bool shared = plan->pool && !heats;
   struct lb_site_needs needs = shared ? plan->pool->needs : lb_site_needs(plan);
-  int r = lb_crew_gather(s);
-  if (r == 0 && !s->site.is_open && shared) r = make_shared_logs(s);
+  lb_crew_gather(s);
+  int r = !s->site.is_open && shared ? make_shared_logs(s) : 0;
   if (r < 0) return r;
   play_on_site(s, &needs, ret);
   ret->stall_ns = atomic_load(&s->memory->max_stall_ns);
@@ -196,7 +196,7 @@ static int run_trial(struct lb_stage *s, const struct lb_trial_plan *plan, bool 
 static void heat(struct lb_stage *s, const struct lb_trial_plan *heating, const struct lb_trial_plan *plan) {
   size_t clients = plan->pool ? plan->pool->needs.clients : lb_site_needs(plan).clients;
   set_stage(s, heating, true);
-  if (lb_crew_gather(s) < 0) return;
+  lb_crew_gather(s);
   struct lb_site_needs needs = lb_site_needs(heating);
   if (clients > needs.clients) needs.clients = clients;
   bool open = make_log_folder(s) == 0 && lb_site_open(s, &needs) == 0 && lb_site_enter(s) == 0;

@@ -7,7 +7,6 @@
  */
 
 #include "test.h"
-#include "trial/campaign.h"
 #include "check/check.h"
 #include "base/files.h"
 #include "judged.h"
@@ -125,10 +124,7 @@ static int set_up(void **state) {
   w->protocol.traits = 0;
   w->plan.topology = &topology;
   w->scenario.kind = LB_KIND_TIMELINE;
-  w->scenario.step_count = w->scenario.fault_count = 1;
-  w->scenario.faults = &w->step;
-  w->scenario.duration_s = 60;
-  w->scenario.every_ms = w->scenario.lasts_ms = 1000;
+  w->scenario.step_count = 1;
   w->scenario.min_handoffs = 0;
   return 0;
 }
@@ -155,16 +151,4 @@ TEST(a_history_that_fails_when_its_file_is_closed_was_not_kept) {
   assert_int_equal(r, -EDQUOT);
   assert_int_equal(w->out.verdict, LB_UNDECIDED);
   assert_false(w->out.history_kept);
-}
-
-TEST(a_schedule_that_cannot_be_kept_in_memory_is_said) {
-  for (long n = 0; n < 10; n++) {
-    w->stage.verdict = LB_VERDICT_NONE;
-    allocations_left = n;
-    int r = lb_campaign_play(&w->stage, &w->out);
-    allocations_left = -1;
-    assert_int_equal(r, -ECANCELED);
-    assert_int_equal(w->stage.verdict, LB_UNDECIDED);
-    assert_string_equal(w->stage.why, "no schedule: Cannot allocate memory");
-  }
 }
