@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""derived.py - what the paper says of expectations: rules, coverage and exceptions, out of what `lockbench theory --json` printed."""
+"""derived.py - what the paper says of expectations: rules, coverage and exceptions, out of what `plots/theory.py` printed."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def read(path):
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}") from error
     except (ValueError, LookupError, TypeError) as error:
-        raise BadInput(f"{path}: expected what `lockbench theory --json` prints: {error}") from error
+        raise BadInput(f"{path}: expected what `plots/theory.py` prints: {error}") from error
     return theory
 
 
@@ -45,7 +45,7 @@ def rule_text(text):
     return f"{tex(facts) or 'else'} $\\to$ \\emph{{{tex(outcome)}}}"
 
 
-# The attacks whose rules the paper prints: on a server, on a holder, and what the guards see. `lockbench theory rules` has all.
+# The attacks whose rules the paper prints: on a server, on a holder, and what the guards see. scenarios/theory/rules.ini has all.
 SHOWN = ("server-forgets", "holder-stopped", "guards")
 
 

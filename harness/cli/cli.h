@@ -30,8 +30,11 @@
 
 struct lb_args;
 
-/* `list expectations` (cli_predict.c): of these systems "a@x,b", NULL = those that the scenarios name. An exit code. */
-int lb_cli_list_expectations(const char *systems);
+/* `list expectations [SYSTEMS [SCENARIO...]]` (cli_expectations.c). An exit code. */
+int lb_cli_list_expectations(const struct lb_args *args);
+/* Runs a script of plots/ in a process of its own, with these words and with what stands in `input` (NULL = our
+ * standard input), and prints what it says. Its exit code (cli_report.c). */
+int lb_cli_run_script(const char *script, const char *const words[], size_t count, FILE *input);
 /* What `report` does with a results folder: also the end of a suite, where one line says all (`quiet`). An exit
  * code. */
 int lb_cli_draw_report(const char *dir, bool quiet);

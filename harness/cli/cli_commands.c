@@ -25,7 +25,7 @@
 /* In the order of the help. */
 /* clang-format off */
 #define COMMANDS(C)                                                                                    \
-  C(run) C(merge) C(suite) C(judge) C(list) C(show) C(which) C(predict) C(theory) C(check) C(explain)  \
+  C(run) C(merge) C(suite) C(judge) C(list) C(show) C(which) C(predict) C(check) C(explain)  \
   C(compare) C(report) C(conform) C(serve) C(fault) C(adapter) C(hunt) C(shrink) C(clean)      \
   C(completion) C(doctor)
 /* clang-format on */
@@ -46,6 +46,7 @@ const char lb_exit_codes[] =
 static const struct {
   const char *name, *instead;
 } gone[] = {
+    {"theory", "list facts"},
     {"play", "run SCENARIO -b SYSTEM --seed N --json"},
 };
 

@@ -19,6 +19,7 @@
 #include "check/counter.h"
 #include "plan/peers.h"
 #include "scenario/scenario.h"
+#include "theory/facts.h"
 #include "network/proc.h"
 #include "network/sandbox.h"
 #include "scenario/scenario_load.h"
@@ -321,6 +322,25 @@ static int list_counters(bool markdown) {
   return LB_EXIT_OK;
 }
 
+static const char *owner_of(enum lb_term_of of) {
+  static const char *const owners[] = {[LB_TERM_OF_LOCK] = "lock",
+                                       [LB_TERM_OF_SERVERS] = "servers",
+                                       [LB_TERM_OF_SCENARIO] = "scenario",
+                                       [LB_TERM_OF_GUARD] = "guard"};
+  return owners[of];
+}
+
+/* The vocabulary of rules.ini. The first value of a fact is its default. */
+static int list_facts(bool markdown) {
+  struct table table = {.head = {"fact", "of", "values", "meaning"}, .markdown = markdown};
+  const struct lb_term *term;
+  for (size_t i = 0; (term = lb_term_at(i)); i++) table.width = wider(table.width, term->name);
+  put_head(&table);
+  for (size_t i = 0; (term = lb_term_at(i)); i++)
+    put_row(&table, (const char *[]){term->name, owner_of(term->of), term->values, term->help});
+  return LB_EXIT_OK;
+}
+
 static int list_steps_plain(void) { return list_steps(false); }
 
 /* `list WORD --markdown` prints one of the tables above. */
@@ -328,12 +348,16 @@ static int list_table(const char *name, bool markdown, bool *found) {
   static const struct {
     const char *name;
     int (*list)(bool markdown);
-  } tables[] = {{"steps", list_steps}, {"guards", list_guards}, {"keys", list_keys}, {"counters", list_counters}};
+  } tables[] = {{"steps", list_steps},
+                {"guards", list_guards},
+                {"keys", list_keys},
+                {"counters", list_counters},
+                {"facts", list_facts}};
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
     if ((*found = strcmp(name, tables[i].name) == 0)) return tables[i].list(markdown);
   if (!markdown) return LB_EXIT_OK;
   *found = true;
-  return lb_complain(LB_EXIT_USAGE, "list %s --markdown: expected steps, guards, keys or counters", name);
+  return lb_complain(LB_EXIT_USAGE, "list %s --markdown: expected steps, guards, keys, counters or facts", name);
 }
 
 /* One of the lists, or all of them with headings. A list that complains ends the whole. */
@@ -346,11 +370,14 @@ static int list_command(const struct lb_args *args) {
                {"suites", list_suites},         {"steps", list_steps_plain},
                {"points", list_points},         {"assumptions", list_assumptions}};
   enum { LIST_COUNT = sizeof lists / sizeof *lists };
-  const char *names[LIST_COUNT + 4] = {"expectations"};
-  names[LIST_COUNT + 1] = "guards", names[LIST_COUNT + 2] = "keys", names[LIST_COUNT + 3] = "counters";
+  const char *names[LIST_COUNT + 5] = {"expectations"};
+  names[LIST_COUNT + 1] = "guards", names[LIST_COUNT + 2] = "keys", names[LIST_COUNT + 3] = "counters",
+                     names[LIST_COUNT + 4] = "facts";
   int r = LB_EXIT_OK;
+  if (args->json && (args->word_count == 0 || strcmp(args->words[0], "expectations") != 0))
+    return lb_complain(LB_EXIT_USAGE, "list --json: expected the word expectations before it");
   if (args->word_count == 0 && args->markdown)
-    return lb_complain(LB_EXIT_USAGE, "list --markdown: expected steps, guards, keys or counters before it");
+    return lb_complain(LB_EXIT_USAGE, "list --markdown: expected steps, guards, keys, counters or facts before it");
   if (args->word_count == 0) { /* all of it */
     for (size_t i = 0; i < LIST_COUNT && r == 0; i++) {
       printf("%s%s:\n", i ? "\n" : "", lists[i].name);
@@ -358,11 +385,7 @@ static int list_command(const struct lb_args *args) {
     }
     return r;
   }
-  if (strcmp(args->words[0], "expectations") == 0 && args->word_count > 2)
-    return lb_complain(LB_EXIT_USAGE, "list expectations: expected at most one list of systems, found '%s', too",
-                       args->words[2]);
-  if (strcmp(args->words[0], "expectations") == 0)
-    return lb_cli_list_expectations(args->words[1] ? args->words[1] : args->plugins[0] ? args->plugins : NULL);
+  if (strcmp(args->words[0], "expectations") == 0) return lb_cli_list_expectations(args);
   if (args->word_count > 1)
     return lb_complain(LB_EXIT_USAGE, "list: expected at most one word, found '%s', too", args->words[1]);
   bool found;
@@ -372,18 +395,18 @@ static int list_command(const struct lb_args *args) {
     if (strcmp(args->words[0], lists[i].name) == 0) return lists[i].list();
     names[i + 1] = lists[i].name;
   }
-  const char *near = lb_text_suggest(args->words[0], names, LIST_COUNT + 4);
+  const char *near = lb_text_suggest(args->words[0], names, LIST_COUNT + 5);
   return lb_complain(
       LB_EXIT_USAGE,
-      "list %s: expected protocols, peers, topologies, scenarios, suites, steps, points, assumptions, expectations, guards, keys or counters%s%s%s",
+      "list %s: expected protocols, peers, topologies, scenarios, suites, steps, points, assumptions, expectations, guards, keys, counters or facts%s%s%s",
       args->words[0], near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 const struct lb_cli_command lb_command_list = {
     "list",
     list_command,
-    LB_ARG_PLUGIN | LB_ARG_LIST,
-    "[protocols|peers|topologies|scenarios|suites|steps|points|assumptions|expectations [SYSTEMS]|guards|keys|counters]",
+    LB_ARG_PLUGIN | LB_ARG_LIST | LB_ARG_JSON,
+    "[protocols|peers|topologies|scenarios|suites|steps|points|assumptions|expectations [SYSTEMS [SCENARIO...]]|guards|keys|counters|facts]",
     "lists what there is to run, or what the tables of docs/ have",
     NULL};
 

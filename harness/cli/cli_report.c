@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * `report` and `compare`: each is a script of plots/, in a process of its own.
+ * `report`, `compare`, `predict` and `which`: each is told by a script of plots/, in a process of its own.
  */
 #include "cli.h"
 
@@ -31,8 +31,9 @@ static void pass_on(FILE *from, bool complains) {
 }
 
 /* In the child. The figure that needs a history asks this program for it. */
-static _Noreturn void become(const char *program, char *const argv[], int out, int err) {
+static _Noreturn void become(const char *program, char *const argv[], FILE *input, int out, int err) {
   char self[4096];
+  if (input) rewind(input), dup2(fileno(input), STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
   ssize_t length = readlink("/proc/self/exe", self, sizeof self);
@@ -44,9 +45,9 @@ static _Noreturn void become(const char *program, char *const argv[], int out, i
   _exit(127);
 }
 
-static int run_script(const char *script, const char *const words[], size_t count) {
+int lb_cli_run_script(const char *script, const char *const words[], size_t count, FILE *input) {
   char program[4096];
-  const char *argv[8] = {"python", script};
+  const char *argv[LB_ARGS_MAX] = {"python", script};
   int said[2], status = 127 << 8;
   snprintf(program, sizeof program, "%s/plots/python", lb_process_root());
   for (size_t i = 0; i < count && i < sizeof argv / sizeof *argv - 3; i++) argv[2 + i] = words[i];
@@ -55,7 +56,7 @@ static int run_script(const char *script, const char *const words[], size_t coun
   if (!complaints || pipe2(said, O_CLOEXEC) < 0)
     return lb_complain(LB_EXIT_FAILURE, "%s: %s", program, strerror(errno));
   pid_t pid = fork();
-  if (pid == 0) become(program, (char *const *)argv, said[1], fileno(complaints));
+  if (pid == 0) become(program, (char *const *)argv, input, said[1], fileno(complaints));
   close(said[1]);
   FILE *lines = fdopen(said[0], "r");
   if (pid > 0) pass_on(lines, false);
@@ -76,7 +77,7 @@ int lb_cli_draw_report(const char *dir, bool quiet) {
   snprintf(path, sizeof path, "%s/run.json", dir);
   if (access(path, R_OK) < 0)
     return lb_complain(LB_EXIT_USAGE, "%s: expected a results folder with run.json: %s", dir, strerror(errno));
-  int drawn = run_script("draw_all.py", (const char *[]){dir, "--quiet"}, quiet ? 2 : 1);
+  int drawn = lb_cli_run_script("draw_all.py", (const char *[]){dir, "--quiet"}, quiet ? 2 : 1, NULL);
   return drawn == LB_EXIT_OK || drawn == LB_EXIT_USAGE || drawn == LB_EXIT_MISSING ? drawn : LB_EXIT_FAILURE;
 }
 
@@ -87,7 +88,7 @@ int lb_cli_compare_folders(const struct lb_args *args, const char *a_dir, const 
   if (args->anyway) words[count++] = "--anyway";
   words[count++] = a_dir;
   if (b_dir) words[count++] = b_dir;
-  return run_script("compare.py", words, count);
+  return lb_cli_run_script("compare.py", words, count, NULL);
 }
 
 static int compare_command(const struct lb_args *args) {

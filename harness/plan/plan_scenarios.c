@@ -133,7 +133,7 @@ static int check_attack(const struct lb_scenario *scenario, struct lb_error *err
   const char *near;
   if (!scenario->attack || !lb_rule_at(0) || lb_theory_has_attack(scenario->attack, &near)) return 0;
   return lb_refuse(err, "%s: attack = %s: there are no rules for it%s%s%s", scenario->path, scenario->attack,
-                   near ? ", did you mean '" : "", near ? near : "", near ? "'?" : ", see `lockbench theory`");
+                   near ? ", did you mean '" : "", near ? near : "", near ? "'?" : ", see scenarios/theory/rules.ini");
 }
 
 /* The lists of a scenario, found by trying them on a copy that is thrown away. */

@@ -138,7 +138,7 @@ static int refuse_name(const char *name, struct lb_error *err) {
   const char *known[FACT_COUNT];
   for (size_t i = 0; i < FACT_COUNT; i++) known[i] = vocabulary[i].name;
   const char *near = lb_text_suggest(name, known, FACT_COUNT);
-  return lb_refuse(err, "no fact '%s'%s%s%s, see `lockbench theory facts`", name, near ? ", did you mean '" : "",
+  return lb_refuse(err, "no fact '%s'%s%s%s, see `lockbench list facts`", name, near ? ", did you mean '" : "",
                    near ? near : "", near ? "'?" : "");
 }
 

@@ -25,7 +25,7 @@ struct lb_term { /* a row of the vocabulary */
   const char *help;   /* one line: what it means */
 };
 
-/* In the order of `lockbench theory facts`; NULL behind the last. */
+/* In the order of `lockbench list facts`; NULL behind the last. */
 const struct lb_term *lb_term_at(size_t index);
 #define LB_FACTS_MAX 64
 

@@ -72,6 +72,10 @@ call plots/hunt.py "$dir/hunts-columns" "$dir/hunt.svg" >/dev/null
 check 'plots/hunt.py, a column of hunt.csv is missing' bad_input
 call plots/hunt_theory.py "$dir/hunts" "$dir/other/file" >/dev/null
 check 'plots/hunt_theory.py, what is no list of expectations' bad_input
+call plots/theory.py >/dev/null
+check 'plots/theory.py, what is no list of expectations' bad_input
+call plots/predict.py predict --text local@none >/dev/null
+check 'plots/predict.py, what is no list of expectations' bad_input
 call paper/check-numbers "$dir/nothing.tex" >/dev/null
 check 'paper/check-numbers, no such file' bad_input
 call peers/known.py something >/dev/null

@@ -432,13 +432,19 @@ cat >"$work/theory.json" <<'END'
  "exceptions": [{"scenario": "control", "systems": ["redlock@redis-x5"], "guards": ["none", "fence"], "predicted": ["safe"], "stated": "race", "reason": "a race"},
   {"scenario": "control", "systems": ["nowhere@none"], "guards": ["none"], "predicted": ["safe"], "stated": "race", "reason": "elsewhere"}]}
 END
-printf '#!/bin/sh\ncase $1 in list) cat "%s" ;; theory) cat "%s" ;; *) exit 1 ;; esac\n' "$work/assumptions" "$work/theory.json" >"$work/lockbench" && chmod +x "$work/lockbench"
+cat >"$work/expectations.json" <<'END'
+{"facts": [{"fact": "ends"}], "systems": {"redlock@redis-x5": {}},
+ "rules": [{"line": 9, "attack": "holder-stopped", "what": "the holder stops", "text": "-> stuck: nothing ends it", "verdict": "stuck", "reason": "nothing ends it"}],
+ "scenarios": [{"scenario": "control", "attack": "holder-stopped", "stated": [{"system": "redlock@redis-x5", "guard": "none", "verdict": "race", "reason": "a race"}],
+  "cells": [{"system": "redlock@redis-x5", "guard": "none", "verdict": "race", "source": "exception", "rule": null, "reason": "a race", "predicted": "stuck", "stated": 0}]}]}
+END
+printf '#!/bin/sh\ncase "$1 $2" in "list assumptions") cat "%s" ;; "list expectations") cat "%s" ;; *) exit 1 ;; esac\n' "$work/assumptions" "$work/expectations.json" >"$work/lockbench" && chmod +x "$work/lockbench"
 call "$python" "$root/paper/numbers" "$work/run" "$work/derived" --theory "$work/theory.json"
 holds 'rules and exceptions are written' sh -c '[ "$1" -eq 0 ] && grep -F "not ends=never or connection" "$2/table-rules.tex" && grep -F "under none, fence" "$2/table-exceptions.tex" && grep -F "theory.share" "$2/numbers.tex" &&
   ! grep -F elsewhere "$2/table-exceptions.tex" && grep -F "1 more" "$2/table-exceptions.tex"' sh "$code" "$work/derived"
 echo '{"coverage": {}}' >"$work/no-theory.json"
 call "$python" "$root/paper/numbers" "$work/run" "$work/none" --theory "$work/no-theory.json"
-holds 'what is no theory is refused' ended 2 'expected what `lockbench theory --json` prints'
+holds 'what is no theory is refused' ended 2 'expected what `plots/theory.py` prints'
 
 # ---- the PDF
 

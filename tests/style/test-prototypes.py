@@ -16,7 +16,6 @@ import c_code  # noqa: E402
 import tap  # noqa: E402
 
 OTHERS = {
-    "harness/cli/cli_table.h": 6,
     "harness/client/driver.h": 1,
     "harness/conform/conform_calls.h": 2,
     "harness/history/history_form.h": 7,

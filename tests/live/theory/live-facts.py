@@ -134,8 +134,8 @@ def here(row):
 
 def missing():
     """Facts of a lock that no row refutes."""
-    terms = json.loads(subprocess.run([LOCKBENCH, "theory", "facts", "--json"], capture_output=True, text=True, check=True).stdout)
-    return [f"{term['fact']}: no row" for term in terms if term["of"] == "lock" and term["fact"] not in {row.fact for row in ROWS}]
+    terms = [line.split()[:2] for line in subprocess.run([LOCKBENCH, "list", "facts"], capture_output=True, text=True, check=True).stdout.splitlines()]
+    return [f"{fact}: no row" for fact, of in terms if of == "lock" and fact not in {row.fact for row in ROWS}]
 
 
 def main():

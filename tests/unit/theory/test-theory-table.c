@@ -473,7 +473,7 @@ TEST(an_attack_without_rules_is_refused) {
     const char *attack, *told;
   } cases[] = {{"holder-stoped", ": attack = holder-stoped: there are no rules for it, did you mean 'holder-stopped'?"},
                {"guards", ": attack = guards: there are no rules for it"},
-               {"xylophone", ": attack = xylophone: there are no rules for it, see `lockbench theory`"}};
+               {"xylophone", ": attack = xylophone: there are no rules for it, see scenarios/theory/rules.ini"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char folder[200], path[300];
     const char *file = path;

@@ -55,9 +55,9 @@ TEST(a_bad_line_is_refused_with_its_place) {
                  "dir/rules.ini:2: a rule without a reason: expected FACT ... -> VERDICT: REASON");
   assert_refused("[fire]\nrule = lease -> safe: cold\n", "dir/rules.ini:2: 'lease': expected NAME=VALUE");
   assert_refused("[fire]\n\nrule = relaese=blind -> safe: cold\n",
-                 "dir/rules.ini:3: no fact 'relaese', did you mean 'release'?, see `lockbench theory facts`");
+                 "dir/rules.ini:3: no fact 'relaese', did you mean 'release'?, see `lockbench list facts`");
   assert_refused("[fire]\nrule = !xylophone=blind -> safe: cold\n",
-                 "dir/rules.ini:2: no fact 'xylophone', see `lockbench theory facts`");
+                 "dir/rules.ini:2: no fact 'xylophone', see `lockbench list facts`");
   assert_refused("[fire]\nrule = release=blnd -> safe: cold\n",
                  "dir/rules.ini:2: release=blnd: expected release=compared|looked|timed|blind");
   assert_refused("[fire]\nrule = release=blind| -> safe: cold\n",
@@ -178,8 +178,7 @@ TEST(words_of_facts_are_checked) {
   assert_true(lb_facts_is(&facts, "ends", "session"));
   assert_string_equal(lb_facts_get(&facts, "release", buf, sizeof buf), "blind");
   assert_no_facts("ends", LB_TERM_OF_LOCK, "'ends' is no fact: expected NAME=VALUE");
-  assert_no_facts("ednds=lease", LB_TERM_OF_LOCK,
-                  "no fact 'ednds', did you mean 'ends'?, see `lockbench theory facts`");
+  assert_no_facts("ednds=lease", LB_TERM_OF_LOCK, "no fact 'ednds', did you mean 'ends'?, see `lockbench list facts`");
   assert_no_facts("ends=lease|session", LB_TERM_OF_LOCK, "ends=lease|session: expected one value");
   assert_no_facts("copies=later", LB_TERM_OF_LOCK, "copies=later: that is not stated here");
   assert_no_facts("ends=lease", LB_TERM_OF_SERVERS, "ends=lease: that is not stated here");
