@@ -17,10 +17,10 @@
 
 #include "fit.h"
 #include "peers.h"
-#include "settings.h"
 #include "system.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/need.h"
 #include "base/rng.h"
 #include "trial/site.h"
 #include "trial/workload.h"
@@ -106,10 +106,9 @@ static void bring_together(const struct lb_plan *plan, size_t *order, size_t cou
 /* A trial that measures runs alone, so all of them come first. They come in rounds: the first trial of every cell in
  * random order, then the second ones, so that no system and no variant has a slow hour of the machine to itself. Those
  * of a round that share their servers are neighbours. The others are in random order. */
-int lb_plan_set_order(struct lb_plan *plan) {
+void lb_plan_set_order(struct lb_plan *plan) {
   struct lb_rng rng = lb_rng_fork(plan->seed, STREAM_ORDER, 0);
-  plan->order = malloc((plan->job_count + 1) * sizeof *plan->order);
-  if (!plan->order) return -ENOMEM;
+  plan->order = lb_need(malloc((plan->job_count + 1) * sizeof *plan->order));
   size_t n = 0, measured = 0, first;
   for (size_t i = 0; i < plan->job_count; i++) measured += lb_job_measures(&plan->jobs[i]);
   for (int round = 1; n < measured; round++) {
@@ -123,37 +122,33 @@ int lb_plan_set_order(struct lb_plan *plan) {
   for (size_t i = 0; i < plan->job_count; i++)
     if (!lb_job_measures(&plan->jobs[i])) plan->order[n++] = i;
   shuffle(plan->order + first, n - first, &rng);
-  return 0;
 }
 
 /* Loads that share heated servers always do; timelines if that was asked for. */
-static int pool_jobs(struct lb_plan *plan, bool timelines) {
+static void pool_jobs(struct lb_plan *plan, bool timelines) {
   size_t count = 0;
-  plan->pools = calloc(plan->job_count + 1, sizeof *plan->pools);
-  if (!plan->pools) return -ENOMEM;
+  plan->pools = lb_need(calloc(plan->job_count + 1, sizeof *plan->pools));
   for (size_t i = 0; i < plan->job_count; i++)
     if (timelines || lb_job_measures(&plan->jobs[i]))
       plan->jobs[i].plan.pool = lb_site_pool_join(plan->pools, &count, &plan->jobs[i].plan);
   for (size_t i = 0; i < plan->job_count; i++)
     if (plan->jobs[i].plan.pool && plan->jobs[i].plan.pool->jobs == 1) plan->jobs[i].plan.pool = NULL;
-  return 0;
 }
 
 /* Adds the jobs of all cells, and sets their order. */
-static int add_jobs(struct lb_plan *plan, const struct lb_plan_request *request) {
+static void add_jobs(struct lb_plan *plan, const struct lb_plan_request *request) {
   size_t count = 0;
   for (size_t i = 0; i < plan->cell_count; i++)
     count += plan->cells[i].scenario->client_count_count * (size_t)trials_of(&plan->cells[i], request);
-  plan->jobs = calloc(count + 1, sizeof *plan->jobs);
-  if (!plan->jobs) return -ENOMEM;
+  plan->jobs = lb_need(calloc(count + 1, sizeof *plan->jobs));
   for (size_t i = 0; i < plan->cell_count; i++) add_jobs_of(plan, i, request);
-  int r = lb_plan_set_order(plan);
-  return r == 0 ? pool_jobs(plan, request->reuse) : r;
+  lb_plan_set_order(plan);
+  pool_jobs(plan, request->reuse);
 }
 
-static bool has_protocol(const struct lb_plan *plan, const char *name) {
+static bool has_protocol(const struct lb_plan *plan, const struct lb_protocol *protocol) {
   for (size_t i = 0; i < plan->cell_count; i++)
-    if (strcmp(plan->cells[i].protocol->name, name) == 0) return true;
+    if (plan->cells[i].protocol == protocol) return true;
   return false;
 }
 
@@ -179,10 +174,12 @@ static bool runs_on_own_only(const struct lb_plan *plan, const struct lb_scenari
  * did. */
 static int check_use(const struct lb_plan_making *m, struct lb_error *err) {
   const struct lb_plan *plan = m->plan;
-  char protocol[64];
-  for (size_t i = 0; i < m->setting_count; i++)
-    if (lb_settings_protocol(m->settings[i], protocol, sizeof protocol) && !has_protocol(plan, protocol))
-      return lb_refuse(err, "-s %s: no system of this run is of protocol %s", m->settings[i], protocol);
+  for (size_t i = 0; i < plan->settings.count; i++) {
+    const struct lb_change *s = &plan->settings.of[i];
+    if (s->protocol && s->count == 1 && !has_protocol(plan, s->protocol))
+      return lb_refuse(err, "-s %s=%s: no system of this run is of protocol %s", s->key, s->value[0],
+                       s->protocol->name);
+  }
   for (size_t i = 0; i < plan->scenario_count && !m->request->product; i++)
     if (runs_on_own_only(plan, &plan->scenarios[i]) && lb_fit_touches(&plan->scenarios[i]))
       return lb_refuse(
@@ -201,9 +198,8 @@ static int check_use(const struct lb_plan_making *m, struct lb_error *err) {
 }
 
 /* Equal reasons have one number. */
-static int number_reasons(struct lb_plan *plan) {
-  plan->noted = calloc(plan->cell_count + 1, sizeof *plan->noted);
-  if (!plan->noted) return -ENOMEM;
+static void number_reasons(struct lb_plan *plan) {
+  plan->noted = lb_need(calloc(plan->cell_count + 1, sizeof *plan->noted));
   for (size_t i = 0; i < plan->cell_count; i++) {
     struct lb_cell *cell = &plan->cells[i];
     if (!cell->means_nothing) continue;
@@ -212,49 +208,39 @@ static int number_reasons(struct lb_plan *plan) {
     if (cell->note == plan->note_count) plan->noted[plan->note_count++] = i;
     cell->note++;
   }
-  return 0;
 }
 
 /* Each name of a group put as its systems. malloc'd. */
 static char *expand_groups(const char *systems) {
-  char *list = NULL, *copy = strdup(systems), *rest = copy;
-  size_t size;
-  FILE *out = open_memstream(&list, &size);
-  const char *between = "";
-  for (char *word; copy && out && (word = strsep(&rest, ","));) {
+  char *list = NULL, *copy = lb_need_text(systems), *rest = copy;
+  for (char *word; (word = strsep(&rest, ","));) {
     const char *group = lb_system_group(word);
-    fprintf(out, "%s%s", between, group ? group : word);
-    between = ",";
+    char *more = lb_need_printed("%s%s%s", list ? list : "", list ? "," : "", group ? group : word);
+    free(list);
+    list = more;
   }
-  if (out) fclose(out);
   free(copy);
   return list;
 }
 
-/* A list of systems with each name of a group put as its systems, and `peers` as in lb_peers_expand(). malloc'd; NULL =
- * no memory. */
+/* A list of systems with each name of a group put as its systems, and `peers` as in lb_peers_expand(). malloc'd. */
 static char *systems_expand(const char *systems, bool missing_too) {
   char *list = expand_groups(systems);
-  char *ret = list ? lb_peers_expand(list, missing_too) : NULL;
+  char *ret = lb_need(lb_peers_expand(list, missing_too));
   free(list);
   return ret;
 }
 
-/* What the steps share. A list of values becomes variants of the scenarios, so the rest knows only settings of one
- * value. */
+/* What the steps share. */
 static int begin(struct lb_plan_making *m, struct lb_error *err) {
   const struct lb_plan_request *request = m->request;
   *m->plan = (struct lb_plan){.seed = request->seed, .strict = request->strict, .judging = request->judging};
-  m->settings = calloc(request->setting_count + 1, sizeof *m->settings);
   m->systems = request->systems ? systems_expand(request->systems, !request->installed) : NULL;
-  m->plan->own_expect = calloc(request->expect_count + 1, sizeof *m->plan->own_expect);
-  if (!m->settings || (request->systems && !m->systems) || !m->plan->own_expect) return -ENOMEM;
+  m->plan->own_expect = lb_need(calloc(request->expect_count + 1, sizeof *m->plan->own_expect));
   if (request->installed && m->systems && !*m->systems) return lb_error(err, -ENXIO, "none of them is installed");
-  for (size_t i = 0; i < request->setting_count; i++)
-    if (!lb_settings_is_list(request->settings[i])) m->settings[m->setting_count++] = request->settings[i];
   for (size_t i = 0; i < request->expect_count; i++) m->plan->own_expect[i] = request->expect[i];
   m->plan->own_expect_count = request->expect_count;
-  return lb_settings_check(m->settings, m->setting_count, err);
+  return lb_settings_parse(&m->plan->settings, request->settings, request->setting_count, err);
 }
 
 int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, struct lb_error *err) {
@@ -263,17 +249,25 @@ int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, str
   if (r == 0) r = lb_plan_add_scenarios(&m, err);
   if (r == 0) r = lb_plan_add_cells(&m, err);
   if (r == 0) r = check_use(&m, err);
-  if (r == 0) r = number_reasons(ret);
-  if (r == 0) r = add_jobs(ret, request);
-  if (r == -ENOMEM) lb_error(err, r, "out of memory");
-  if (r < 0) lb_plan_clear(ret);
   free(m.systems);
-  free(m.settings);
-  return r;
+  if (r < 0) return lb_plan_clear(ret), r;
+  number_reasons(ret);
+  add_jobs(ret, request);
+  return 0;
 }
 
 void lb_plan_clear(struct lb_plan *plan) {
   for (size_t i = 0; i < plan->scenario_count; i++) lb_scenario_clear(&plan->scenarios[i]);
+  for (size_t i = 0; i < plan->asked_count; i++) {
+    lb_scenario_clear(&plan->asked[i].scenario);
+    lb_settings_clear(&plan->asked[i].options);
+    lb_settings_clear(&plan->asked[i].own);
+    free(plan->asked[i].words);
+    free(plan->asked[i].set);
+  }
+  lb_settings_clear(&plan->settings);
+  free(plan->asked);
+  free(plan->variants);
   for (size_t i = 0; i < plan->cell_count; i++) free(plan->cells[i].options), free(plan->cells[i].derived);
   free(plan->scenarios);
   free(plan->cells);

@@ -8,13 +8,30 @@
 
 #include "base/error.h"
 #include "job.h"
+#include "settings.h"
 #include "theory/theory.h"
 #include "trial/trial.h"
+
+struct lb_asked {                  /* a scenario of the request. Private to plan*.c */
+  struct lb_scenario scenario;     /* as its file says, and what was set */
+  struct lb_settings options, own; /* of its file; what a suite changes in it alone */
+  char *words;                     /* of `own` */
+  char *set;                       /* what was set, for messages; NULL = nothing */
+};
+
+enum { LB_VARIED_MAX = 4 };
+struct lb_variant { /* what tells it from the others of its scenario. Private to plan*.c */
+  size_t asked;
+  const struct lb_change *by[LB_VARIED_MAX];
+  size_t which[LB_VARIED_MAX]; /* of the values */
+  size_t count;
+};
 
 /* One question: this scenario, on this system, under this guard. It is also a row of the results. */
 struct lb_judging;
 struct lb_cell {
   const struct lb_scenario *scenario;
+  size_t asked; /* its place in the request: whose question it is */
   const struct lb_protocol *protocol;
   const struct lb_topology *topology;
   char system[96];
@@ -41,8 +58,12 @@ struct lb_cell {
 };
 
 struct lb_plan {
-  struct lb_scenario *scenarios; /* owned */
+  struct lb_scenario *scenarios; /* owned: those of the request, each as often as it has variants */
   size_t scenario_count;
+  struct lb_asked *asked;
+  size_t asked_count;
+  struct lb_variant *variants; /* of each of `scenarios` */
+  struct lb_settings settings; /* of the request */
   struct lb_cell *cells;
   size_t cell_count;
   size_t *noted; /* per number of a reason, from 1: the first cell that has it */
@@ -109,23 +130,21 @@ void lb_plan_clear(struct lb_plan *plan);
 /* ---- The steps of making a plan, in their order. Private to plan*.c.
  *
  * All of them add to a plan that is not whole yet. On an error the plan stays as it is, to be released by
- * lb_plan_make(). 0, -EINVAL with one line in err, or -ENOMEM without. ---- */
+ * lb_plan_make(). 0, or -EINVAL with one line in err. ---- */
 
 struct lb_plan_making {
   const struct lb_plan_request *request;
   struct lb_plan *plan;
-  char *systems;         /* of the request, without names of groups; NULL = the usual ones */
-  const char **settings; /* of the request, without lists */
-  size_t setting_count;
+  char *systems; /* of the request, without names of groups; NULL = the usual ones */
 };
 
-/* Loads the scenarios, each as often as it has variants, and sets them (plan_scenarios.c). */
+/* Loads the scenarios, sets them, and makes their variants (plan_scenarios.c). */
 int lb_plan_add_scenarios(const struct lb_plan_making *m, struct lb_error *err);
 
 /* Adds the cells of all scenarios (plan_systems.c). */
 int lb_plan_add_cells(const struct lb_plan_making *m, struct lb_error *err);
 
-/* Sets the order in which the jobs are run, once all of them are there. 0 or -ENOMEM. */
-int lb_plan_set_order(struct lb_plan *plan);
+/* Sets the order in which the jobs are run, once all of them are there. */
+void lb_plan_set_order(struct lb_plan *plan);
 
 #endif

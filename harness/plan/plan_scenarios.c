@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The scenarios of a plan: loaded, set, and multiplied where a setting has several values. A variant
- * is a scenario like any other, loaded from the same file, with a name that says what is varied; so
- * everything that comes after knows nothing of it. What is varied by several settings has a variant
- * for each combination.
+ * The scenarios of a plan. Each file is read once, and its keys are set on what was read. Where a setting has several
+ * values it is multiplied: a variant is a copy, with a name that says what is varied, and so everything that comes after
+ * knows nothing of it. What is varied by several settings has a variant for each combination. What the keys say together
+ * is checked once, when all are set.
  *
- * The order is: what a suite sets, what the command line sets, what is varied. What a scenario says of
- * options comes before all of these (plan_systems.c). A setting of one value that comes after a list of
- * the same key takes the list away.
+ * The order is: what a suite sets, what the command line sets, what is varied. A setting of one value that comes after a
+ * list of the same key takes the list away.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,117 +14,40 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/need.h"
 #include "plan.h"
 #include "scenario/scenario_load.h"
-#include "settings.h"
 
-enum { LISTS_MAX = 4, VALUES_MAX = 16, VARIANTS_MAX = 64 };
-
-struct list { /* "hold_ms=0,1,10", taken apart */
-  char key[100], text[100];
-  const char *value[VALUES_MAX]; /* into text */
-  size_t count;
-};
-
-struct lists {
-  struct list of[LISTS_MAX];
-  size_t count;
-};
+enum { VARIANTS_MAX = 64 };
 
 /* ---- lists of values ------------------------------------------------------------------------- */
 
-static bool is_option(const char *key) { return strchr(key, '.'); }
-
-/* The value without the blanks around it. */
-static char *trim(char *value) {
-  value += strspn(value, " ");
-  size_t length = strlen(value);
-  while (length > 0 && value[length - 1] == ' ') value[--length] = '\0';
-  return value;
-}
-
-/* Values of options are checked here, those of keys when they are set. They stand in names of files. */
-static int check_value(const struct list *list, const char *value, struct lb_error *err) {
-  char setting[220];
-  const char *one = setting;
-  for (size_t i = 0; i < list->count; i++)
-    if (strcmp(list->value[i], value) == 0) return lb_refuse(err, "-s %s: %s stands there twice", list->key, value);
-  if (!*value || strpbrk(value, " /~")) return lb_refuse(err, "-s %s: '%s' is no value", list->key, value);
-  if (list->count == VALUES_MAX) return lb_refuse(err, "-s %s: expected at most %d values", list->key, VALUES_MAX);
-  snprintf(setting, sizeof setting, "%s=%s", list->key, value);
-  return is_option(list->key) ? lb_settings_check(&one, 1, err) : 0;
-}
-
-static int take_apart(const char *setting, struct list *ret, struct lb_error *err) {
-  const char *equals = strchr(setting, '=');
-  *ret = (struct list){0};
-  if ((size_t)(equals - setting) >= sizeof ret->key || strlen(equals + 1) >= sizeof ret->text)
-    return lb_refuse(err, "-s %.40s...: the list is too long", setting);
-  snprintf(ret->key, sizeof ret->key, "%.*s", (int)(equals - setting), setting);
-  snprintf(ret->text, sizeof ret->text, "%s", equals + 1);
-  for (char *rest = ret->text, *word; (word = strsep(&rest, ","));) {
-    word = trim(word);
-    int r = check_value(ret, word, err);
-    if (r < 0) return r;
-    ret->value[ret->count++] = word;
-  }
-  return 0;
-}
-
-/* If a key is set again, the last setting counts, as for one value. */
-static void forget(struct lists *lists, const char *setting) {
+/* If a key is set again, the last setting counts. */
+static void forget(struct lb_variant *lists, const char *key) {
   size_t kept = 0;
-  for (size_t i = 0; i < lists->count; i++) {
-    size_t length = strlen(lists->of[i].key);
-    if (strncmp(lists->of[i].key, setting, length) == 0 && setting[length] == '=') continue;
-    lists->of[kept++] = lists->of[i];
-  }
+  for (size_t i = 0; i < lists->count; i++)
+    if (strcmp(lists->by[i]->key, key) != 0) lists->by[kept++] = lists->by[i];
   lists->count = kept;
 }
 
-static int take(struct lists *lists, const char *setting, struct lb_error *err) {
-  forget(lists, setting);
-  if (!lb_settings_is_list(setting)) return 0;
-  if (lists->count == LISTS_MAX) return lb_refuse(err, "-s %s: at most %d keys are varied", setting, LISTS_MAX);
-  return take_apart(setting, &lists->of[lists->count++], err);
+static int take_list(struct lb_variant *lists, const struct lb_change *s, struct lb_error *err) {
+  forget(lists, s->key);
+  if (s->count == 1) return 0;
+  if (lists->count == LB_VARIED_MAX)
+    return lb_refuse(err, "-s %s=%s: at most %d keys are varied", s->key, s->value[0], LB_VARIED_MAX);
+  lists->by[lists->count++] = s;
+  return 0;
 }
 
 /* ---- one scenario ---------------------------------------------------------------------------- */
 
-/* What a suite changes in this scenario alone, "key=value key=value". `lists` NULL: sets the single
- * values; else takes the lists. */
-static int take_own(struct lb_scenario *scenario, const char *settings, struct lists *lists, struct lb_error *err) {
-  int r = 0;
-  char *list = strdup(settings), *rest = list;
-  if (!list) return -ENOMEM;
-  for (char *word; r == 0 && (word = strsep(&rest, " "));) {
-    char *value = strchr(word, '=');
-    if (*word && !value) r = lb_refuse(err, "%s: '%s': expected key=value", scenario->name, word);
-    else if (lists && value) r = take(lists, word, err);
-    else if (value && !lb_settings_is_list(word)) *value = '\0', r = lb_scenario_set(scenario, word, value + 1, err);
-  }
-  free(list);
-  return r == -ENOTSUP ? -EINVAL : r; /* a suite names the scenario itself */
-}
-
-/* A key that this scenario does not have (a timeline has no duration) makes no variants of it. */
-static int drop_foreign(struct lb_scenario *scenario, struct lists *lists, struct lb_error *err) {
-  size_t kept = 0;
-  for (size_t i = 0; i < lists->count; i++) {
-    int r = is_option(lists->of[i].key) ? 0 : lb_scenario_set(scenario, lists->of[i].key, lists->of[i].value[0], err);
-    if (r < 0 && r != -ENOTSUP) return r;
-    if (r == 0) lists->of[kept++] = lists->of[i];
-  }
-  lists->count = kept;
-  return 0;
-}
-
 /* The room of scenarios knows no protocol, so what a file says of their options is checked here. A refusal begins with
  * "-s ", which the user has not typed here. */
-static int check_options(const struct lb_scenario *scenario, struct lb_error *err) {
+static int take_options(struct lb_asked *asked, struct lb_error *err) {
   struct lb_error why;
-  int r = lb_settings_check((const char *const *)scenario->options, scenario->option_count, &why);
-  return r < 0 ? lb_refuse(err, "%s: option = %s", scenario->path, why.text + strlen("-s ")) : 0;
+  const struct lb_scenario *s = &asked->scenario;
+  int r = lb_settings_parse(&asked->options, (const char *const *)s->options, s->option_count, &why);
+  return r < 0 ? lb_refuse(err, "%s: option = %s", s->path, why.text + strlen("-s ")) : 0;
 }
 
 /* Nor does it know the rules. Where none were read (tests), any attack will do. */
@@ -136,128 +58,81 @@ static int check_attack(const struct lb_scenario *scenario, struct lb_error *err
                    near ? ", did you mean '" : "", near ? near : "", near ? "'?" : ", see scenarios/theory/rules.ini");
 }
 
-/* The lists of a scenario, found by trying them on a copy that is thrown away. */
-static int find_lists(const struct lb_plan_request *request, size_t index, struct lists *ret, struct lb_error *err) {
-  struct lb_scenario scratch;
-  *ret = (struct lists){0};
-  const char *own = request->own_settings ? request->own_settings[index] : NULL;
-  int r = lb_scenario_load(request->scenario_paths[index], &scratch, err);
-  if (r < 0) return r;
-  r = check_options(&scratch, err);
-  if (r == 0) r = check_attack(&scratch, err);
-  if (r == 0 && own) r = take_own(&scratch, own, ret, err);
-  for (size_t i = 0; r == 0 && i < request->setting_count; i++) r = take(ret, request->settings[i], err);
-  if (r == 0) r = drop_foreign(&scratch, ret, err);
-  lb_scenario_clear(&scratch);
+/* What a suite changes in this scenario alone, "key=value key=value". */
+static int take_own(struct lb_asked *asked, const char *settings, struct lb_error *err) {
+  int r = 0;
+  asked->words = lb_need_text(settings ? settings : "");
+  for (char *rest = asked->words, *word; r == 0 && (word = strsep(&rest, " "));) {
+    const char *one = word;
+    if (*word && !strchr(word, '=')) r = lb_refuse(err, "%s: '%s': expected key=value", asked->scenario.name, word);
+    else if (*word) r = lb_settings_parse(&asked->own, &one, 1, err);
+  }
   return r;
 }
+
+/* A key that a scenario does not have (a timeline has no duration) is for others: -ENOTSUP. Of several values the first
+ * one says whether it has it. */
+static int put(struct lb_scenario *scenario, const struct lb_change *s, size_t which, struct lb_error *err) {
+  if (s->protocol) return 0; /* options are set where cells are made */
+  int r = lb_scenario_put(scenario, s->key, s->value[which], err);
+  return r < 0 ? lb_error_prefix(err, "-s: ") : 0;
+}
+
+/* "hold_ms = 3, keys = 2". */
+static char *add_told(char *set, const struct lb_change *s) {
+  char *told = lb_need_printed("%s%s%s = %s", set ? set : "", set ? ", " : "", s->key, s->value[0]);
+  return free(set), told;
+}
+
+static int take(struct lb_asked *asked, struct lb_variant *lists, const struct lb_change *s, struct lb_error *err) {
+  int r = put(&asked->scenario, s, 0, err);
+  if (r < 0) return r;
+  if (!s->protocol && s->count == 1) asked->set = add_told(asked->set, s);
+  return take_list(lists, s, err);
+}
+
+/* Whether some scenario took a setting of the user, and what the last one that did not said. */
+struct taken {
+  bool by_any;
+  struct lb_error why;
+};
+
+static int take_all(struct lb_asked *asked, const struct lb_settings *users, struct taken taken[],
+                    struct lb_variant *lists, struct lb_error *err) {
+  int r = 0;
+  for (size_t i = 0; r == 0 && i < asked->own.count; i++) r = take(asked, lists, &asked->own.of[i], err);
+  if (r < 0) return r == -ENOTSUP ? -EINVAL : r; /* a suite names the scenario itself */
+  for (size_t i = 0; i < users->count; i++) {
+    r = take(asked, lists, &users->of[i], err);
+    if (r == -ENOTSUP) taken[i].why = *err;
+    else if (r < 0) return r;
+    else taken[i].by_any = true;
+  }
+  return 0;
+}
+
+/* ---- its variants ---------------------------------------------------------------------------- */
 
 #define NAME_BYTES_MAX 80 /* of a variant: beside it a file name has a system, a guard and numbers */
 
 /* In the name an option stands without its protocol, which every system of such a run has. */
-static int vary_scenario(struct lb_scenario *scenario, const char *key, const char *value, struct lb_error *err) {
-  const char *dot = strchr(key, '.');
-  char *name = NULL, *varied = NULL;
-  bool named = asprintf(&name, "%s~%s=%s", scenario->name, dot ? dot + 1 : key, value) >= 0;
-  bool told = asprintf(&varied, "%s%s%s=%s", scenario->varied ? scenario->varied : "", scenario->varied ? " " : "", key,
-                       value) >= 0;
-  int r = !named || !told ? -ENOMEM : 0;
-  if (r == 0 && strlen(name) > NAME_BYTES_MAX)
-    r = lb_refuse(err, "-s: the variant '%s' has a name of more than %d bytes", name, NAME_BYTES_MAX);
-  if (r < 0) {
-    if (named) free(name);
-    if (told) free(varied);
-    return r;
-  }
+static int vary(struct lb_scenario *scenario, const struct lb_change *s, size_t which, struct lb_error *err) {
+  const char *dot = strchr(s->key, '.'), *value = s->value[which], *varied = scenario->varied;
+  char *name = lb_need_printed("%s~%s=%s", scenario->name, dot ? dot + 1 : s->key, value);
+  char *told = lb_need_printed("%s%s%s=%s", varied ? varied : "", varied ? " " : "", s->key, value);
   free(scenario->name);
   free(scenario->varied);
   scenario->name = name;
-  scenario->varied = varied;
-  return 0;
+  scenario->varied = told;
+  if (strlen(name) > NAME_BYTES_MAX)
+    return lb_refuse(err, "-s: the variant '%s' has a name of more than %d bytes", name, NAME_BYTES_MAX);
+  return put(scenario, s, which, err);
 }
 
 /* Variant number `which` of all combinations; the last list changes fastest. */
-static int load_variant(const struct lb_plan_request *request, size_t index, const struct lists *lists, size_t which,
-                        struct lb_scenario *ret, struct lb_error *err) {
-  size_t below[LISTS_MAX], period = 1;
-  for (size_t i = lists->count; i-- > 0; period *= lists->of[i].count) below[i] = period;
-  int r = lb_scenario_load(request->scenario_paths[index], ret, err);
-  if (r < 0) return r;
-  if (request->own_settings && request->own_settings[index]) r = take_own(ret, request->own_settings[index], NULL, err);
-  for (size_t i = 0; r == 0 && i < lists->count; i++) {
-    const struct list *list = &lists->of[i];
-    r = vary_scenario(ret, list->key, list->value[which / below[i] % list->count], err);
-  }
-  if (r < 0) lb_scenario_clear(ret);
-  return r;
-}
-
-static int add_variants(const struct lb_plan_making *m, size_t index, struct lb_error *err) {
-  struct lb_plan *plan = m->plan;
-  const struct lb_plan_request *request = m->request;
-  struct lists lists;
-  size_t variants = 1;
-  int r = find_lists(request, index, &lists, err);
-  if (r < 0) return r;
-  for (size_t i = 0; i < lists.count; i++) variants *= lists.of[i].count;
-  if (variants > VARIANTS_MAX)
-    return lb_refuse(err, "-s: %zu variants of %s, expected at most %d", variants, request->scenario_paths[index],
-                     VARIANTS_MAX);
-  struct lb_scenario *grown = realloc(plan->scenarios, (plan->scenario_count + variants) * sizeof *grown);
-  if (!grown) return -ENOMEM;
-  plan->scenarios = grown;
-  for (size_t i = 0; r == 0 && i < variants; i++) {
-    r = load_variant(request, index, &lists, i, &grown[plan->scenario_count], err);
-    if (r == 0) plan->scenario_count++;
-  }
-  return r;
-}
-
-/* ---- all of them ----------------------------------------------------------------------------- */
-
-/* Cells, and the files of their trials, are named after their scenario: two of one name would
- * overwrite each other. */
-static int check_names(const struct lb_plan *plan, struct lb_error *err) {
-  const struct lb_scenario *s = plan->scenarios;
-  for (size_t i = 0; i < plan->scenario_count; i++)
-    for (size_t k = 0; k < i; k++)
-      if (strcmp(s[i].name, s[k].name) == 0)
-        return lb_refuse(err, "scenario '%s' is named twice (%s and %s): expected each once", s[i].base, s[k].path,
-                         s[i].path);
-  return 0;
-}
-
-static bool is_varied(const struct lb_plan *plan, const char *key) {
-  size_t length = strlen(key);
-  for (size_t i = 0; i < plan->scenario_count; i++)
-    for (const char *at = plan->scenarios[i].varied; at && *at; at += strcspn(at, " "), at += *at == ' ')
-      if (strncmp(at, key, length) == 0 && at[length] == '=') return true;
-  return false;
-}
-
-/* A list that no scenario takes would change nothing, and the user would not learn it. */
-static int check_lists(const struct lb_plan *plan, const struct lb_plan_request *request, struct lb_error *err) {
-  struct lists lists = {0};
-  int r = 0;
-  for (size_t i = 0; r == 0 && i < request->setting_count; i++) r = take(&lists, request->settings[i], err);
-  for (size_t i = 0; r == 0 && i < lists.count; i++)
-    if (!is_varied(plan, lists.of[i].key))
-      r = lb_refuse(err, "-s %s: no scenario of this run has such a key", lists.of[i].key);
-  return r;
-}
-
-/* The keys that tell this variant from the others; its options are set where cells are made. */
-static int set_varied(struct lb_scenario *scenario, struct lb_error *err) {
-  int r = 0;
-  char *list = strdup(scenario->varied), *rest = list;
-  if (!list) return -ENOMEM;
-  for (char *word; r == 0 && (word = strsep(&rest, " "));) {
-    char *value = strchr(word, '=');
-    *value++ = '\0';
-    if (!is_option(word)) r = lb_scenario_set(scenario, word, value, err);
-  }
-  free(list);
-  return r;
+static void choose(struct lb_variant *variant, size_t which) {
+  for (size_t i = variant->count; i-- > 0; which /= variant->by[i]->count)
+    variant->which[i] = which % variant->by[i]->count;
 }
 
 /* `-s` and a suite set them one after the other, so this is asked when all are set. */
@@ -274,16 +149,86 @@ static int check_arrivals(const struct lb_scenario *scenario, struct lb_error *e
   return 0;
 }
 
-/* The array does not move any more once all are loaded: cells, jobs and expectations point into it. */
+/* What the keys say together, with all that was set in front of what is wrong. */
+static int check(struct lb_scenario *scenario, const struct lb_asked *asked, struct lb_error *err) {
+  int r = lb_scenario_settle(scenario, err);
+  if (r < 0) return lb_error_prefix(err, "-s: %s%s", asked->set ? asked->set : "", asked->set ? ": " : "");
+  return check_arrivals(scenario, err);
+}
+
+static int add_variant(struct lb_plan *plan, const struct lb_variant *variant, struct lb_error *err) {
+  const struct lb_asked *asked = &plan->asked[variant->asked];
+  size_t scenarios = plan->scenario_count;
+  LB_APPEND(plan->variants, scenarios) = *variant;
+  struct lb_scenario *scenario = &LB_APPEND(plan->scenarios, plan->scenario_count);
+  int r = 0;
+  lb_scenario_copy(&asked->scenario, scenario);
+  for (size_t i = 0; r == 0 && i < variant->count; i++) r = vary(scenario, variant->by[i], variant->which[i], err);
+  return r == 0 ? check(scenario, asked, err) : r;
+}
+
+static int add_variants(struct lb_plan *plan, struct lb_variant *lists, struct lb_error *err) {
+  size_t variants = 1;
+  int r = 0;
+  for (size_t i = 0; i < lists->count; i++) variants *= lists->by[i]->count;
+  if (variants > VARIANTS_MAX)
+    return lb_refuse(err, "-s: %zu variants of %s, expected at most %d", variants,
+                     plan->asked[lists->asked].scenario.path, VARIANTS_MAX);
+  for (size_t i = 0; r == 0 && i < variants; i++) {
+    choose(lists, i);
+    r = add_variant(plan, lists, err);
+  }
+  return r;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static int add_asked(const struct lb_plan_making *m, size_t at, struct taken taken[], struct lb_error *err) {
+  const struct lb_plan_request *request = m->request;
+  struct lb_asked *asked = &m->plan->asked[at];
+  struct lb_variant lists = {.asked = at};
+  int r = lb_scenario_load(request->scenario_paths[at], &asked->scenario, err);
+  if (r == 0) r = take_options(asked, err);
+  if (r == 0) r = check_attack(&asked->scenario, err);
+  if (r == 0) r = take_own(asked, request->own_settings ? request->own_settings[at] : NULL, err);
+  if (r == 0) r = take_all(asked, &m->plan->settings, taken, &lists, err);
+  return r == 0 ? add_variants(m->plan, &lists, err) : r;
+}
+
+/* Cells, and the files of their trials, are named after their scenario: two of one name would
+ * overwrite each other. */
+static int check_names(const struct lb_plan *plan, struct lb_error *err) {
+  const struct lb_scenario *s = plan->scenarios;
+  for (size_t i = 0; i < plan->scenario_count; i++)
+    for (size_t k = 0; k < i; k++)
+      if (strcmp(s[i].name, s[k].name) == 0)
+        return lb_refuse(err, "scenario '%s' is named twice (%s and %s): expected each once", s[i].base, s[k].path,
+                         s[i].path);
+  return 0;
+}
+
+/* One that no scenario takes would change nothing, and the user would not learn it. */
+static int check_taken(const struct lb_settings *settings, const struct taken taken[], struct lb_error *err) {
+  for (size_t i = 0; i < settings->count; i++) {
+    if (taken[i].by_any) continue;
+    if (settings->of[i].count > 1)
+      return lb_refuse(err, "-s %s: no scenario of this run has such a key", settings->of[i].key);
+    *err = taken[i].why;
+    return -EINVAL;
+  }
+  return 0;
+}
+
+/* The arrays do not move any more once all are there: cells, jobs and expectations point into them. */
 int lb_plan_add_scenarios(const struct lb_plan_making *m, struct lb_error *err) {
   struct lb_plan *plan = m->plan;
+  struct taken *taken = lb_need(calloc(plan->settings.count + 1, sizeof *taken));
   int r = 0;
-  for (size_t i = 0; r == 0 && i < m->request->scenario_count; i++) r = add_variants(m, i, err);
+  plan->asked_count = m->request->scenario_count;
+  plan->asked = lb_need(calloc(plan->asked_count + 1, sizeof *plan->asked));
+  for (size_t i = 0; r == 0 && i < plan->asked_count; i++) r = add_asked(m, i, taken, err);
   if (r == 0) r = check_names(plan, err);
-  if (r == 0) r = check_lists(plan, m->request, err);
-  if (r == 0) r = lb_settings_apply(plan->scenarios, plan->scenario_count, m->settings, m->setting_count, err);
-  for (size_t i = 0; r == 0 && i < plan->scenario_count; i++)
-    if (plan->scenarios[i].varied) r = set_varied(&plan->scenarios[i], err);
-  for (size_t i = 0; r == 0 && i < plan->scenario_count; i++) r = check_arrivals(&plan->scenarios[i], err);
+  if (r == 0) r = check_taken(&plan->settings, taken, err);
+  free(taken);
   return r;
 }

@@ -37,15 +37,18 @@ static void choose_fence(struct lb_cell *cell) {
   if (fence) cell->options[fence - cell->protocol->options].b = true;
 }
 
-/* Those of the scenario, then those of the user: the last one counts. NULL = no memory. */
-static union lb_value *options_of(const struct lb_plan_making *m, const struct lb_cell *cell) {
-  const struct lb_scenario *s = cell->scenario;
-  const char **all = calloc(s->option_count + m->setting_count + 1, sizeof *all);
-  if (!all) return NULL;
-  for (size_t i = 0; i < s->option_count; i++) all[i] = s->options[i];
-  for (size_t i = 0; i < m->setting_count; i++) all[s->option_count + i] = m->settings[i];
-  union lb_value *values = lb_settings_options(cell->protocol, all, s->option_count + m->setting_count);
-  free(all);
+static const struct lb_variant *variant_of(const struct lb_plan *plan, const struct lb_cell *cell) {
+  return &plan->variants[cell->scenario - plan->scenarios];
+}
+
+/* Those of the scenario, then those of the user, then what it is varied by: the last one counts. */
+static union lb_value *options_of(const struct lb_plan *plan, const struct lb_cell *cell) {
+  const struct lb_variant *variant = variant_of(plan, cell);
+  union lb_value *values = lb_option_defaults(cell->protocol);
+  lb_settings_put(&plan->asked[cell->asked].options, cell->protocol, values);
+  lb_settings_put(&plan->settings, cell->protocol, values);
+  for (size_t i = 0; i < variant->count; i++)
+    lb_settings_put_one(variant->by[i], variant->which[i], cell->protocol, values);
   return values;
 }
 
@@ -97,14 +100,13 @@ static void leave_out(struct lb_cell *cell, const struct lb_plan_request *reques
 }
 
 /* A variant by an option would be the same cell again on a system of another protocol. */
-static int check_variant(const struct lb_cell *cell, struct lb_error *err) {
-  const char *varied = cell->scenario->varied;
-  size_t length = strlen(cell->protocol->name);
-  for (const char *at = varied; at && *at; at += strcspn(at, " "), at += *at == ' ') {
-    const char *dot = memchr(at, '.', strcspn(at, "="));
-    if (!dot || (strncmp(at, cell->protocol->name, length) == 0 && at[length] == '.')) continue;
-    return lb_refuse(err, "-s %.*s: a run that varies an option is of its protocol alone (-b %.*s), this one has %s",
-                     (int)strcspn(at, " "), at, (int)(dot - at), at, cell->system);
+static int check_variant(const struct lb_plan *plan, const struct lb_cell *cell, struct lb_error *err) {
+  const struct lb_variant *variant = variant_of(plan, cell);
+  for (size_t i = 0; i < variant->count; i++) {
+    const struct lb_change *s = variant->by[i];
+    if (s->protocol && s->protocol != cell->protocol)
+      return lb_refuse(err, "-s %s=%s: a run that varies an option is of its protocol alone (-b %s), this one has %s",
+                       s->key, s->value[variant->which[i]], s->protocol->name, cell->system);
   }
   return 0;
 }
@@ -114,14 +116,6 @@ static bool is_there(const struct lb_plan *plan, const struct lb_cell *cell) {
   for (size_t i = plan->cell_count; i-- > 0 && plan->cells[i].scenario == cell->scenario;)
     if (plan->cells[i].guard == cell->guard && strcmp(plan->cells[i].system, cell->system) == 0) return true;
   return false;
-}
-
-/* Room for one more. It doubles whenever the number of cells is a power of two, so its size is not kept. */
-static bool has_room(struct lb_plan *plan) {
-  if (plan->cell_count & (plan->cell_count - 1)) return true;
-  struct lb_cell *grown = realloc(plan->cells, (plan->cell_count ? 2 * plan->cell_count : 1) * sizeof *grown);
-  if (grown) plan->cells = grown;
-  return grown;
 }
 
 /* What a scenario says of servers of the user's own goes before what it says of those that are like them. */
@@ -135,38 +129,33 @@ static const struct lb_expect *stated_of(const struct lb_cell *cell) {
 /* What the rules say, as an expectation. The user's own lock is held to nothing but what he says himself: of it we know
  * what it declares (lb_cell_sum_as_predicted()). A lock of ours on his servers is held to what the rules say of servers
  * like them. */
-static int predict(struct lb_cell *cell) {
+static void predict(struct lb_cell *cell) {
   struct lb_facts facts;
-  if (cell->protocol->traits & LB_TRAIT_FLOOR) return 0; /* nothing is said of what is no lock */
+  if (cell->protocol->traits & LB_TRAIT_FLOOR) return; /* nothing is said of what is no lock */
   lb_facts_of(cell->protocol, cell->options, cell->topology, cell->scenario, &facts);
   cell->predicted = lb_theory_predict(cell->scenario->attack, &facts, cell->guard, &cell->prediction);
   lb_facts_without_flaws(&facts);
   lb_theory_predict(cell->scenario->attack, &facts, cell->guard, &cell->of_kind);
-  if (!cell->predicted || cell->expect || (cell->brought && !lb_peers_has(cell->protocol))) return 0;
+  if (!cell->predicted || cell->expect || (cell->brought && !lb_peers_has(cell->protocol))) return;
   /* A file may say that the rule is wrong without a guard, and ask nothing under guards. Then the rule is not trusted
    * under guards either. */
   bool beyond = !lb_scenario_asks_under(cell->scenario, cell->guard);
-  if (beyond && lb_scenario_expect(cell->scenario, cell->system, LB_GUARD_NONE)) return 0;
-  cell->derived = malloc(sizeof *cell->derived);
-  if (!cell->derived) return -ENOMEM;
+  if (beyond && lb_scenario_expect(cell->scenario, cell->system, LB_GUARD_NONE)) return;
+  cell->derived = lb_need(malloc(sizeof *cell->derived));
   *cell->derived =
       (struct lb_expect){cell->guard, (char *)"*", cell->prediction.verdict, (char *)cell->prediction.reason};
   cell->expect = cell->derived;
-  return 0;
 }
 
 /* Its expectation is the scenario's own, else the user's, else what the rules say. */
 static int fill(const struct lb_plan_making *m, struct lb_cell *cell, struct lb_error *err) {
   cell->expect = stated_of(cell);
   if (!cell->expect) cell->expect = own_expect(m->plan, cell->guard);
-  int r = check_variant(cell, err);
+  int r = check_variant(m->plan, cell, err);
   if (r < 0) return r;
-  cell->options = options_of(m, cell);
-  if (!cell->options) return -ENOMEM;
-  lb_settings_vary(cell->protocol, cell->scenario->varied, cell->options);
+  cell->options = options_of(m->plan, cell);
   choose_fence(cell);
-  r = predict(cell);
-  if (r < 0) return r;
+  predict(cell);
   leave_out(cell, m->request);
   return 0;
 }
@@ -182,9 +171,9 @@ static int add_cell(const struct lb_plan_making *m, const struct lb_scenario *sc
   cell.brought = lb_protocol_is_plugin(cell.protocol) || cell.protocol->traits & LB_TRAIT_FOREIGN;
   cell.own = cell.topology->own || (cell.brought && !lb_peers_has(cell.protocol));
   if (is_there(m->plan, &cell)) return 0;
-  if (!has_room(m->plan)) return -ENOMEM;
+  cell.asked = variant_of(m->plan, &cell)->asked;
   r = fill(m, &cell, err);
-  m->plan->cells[m->plan->cell_count++] = cell; /* released with the plan, whole or not */
+  LB_APPEND(m->plan->cells, m->plan->cell_count) = cell; /* released with the plan, whole or not */
   return r;
 }
 
@@ -252,7 +241,7 @@ static int add_stated(struct systems *list, const char *protocol) {
 static int add_those_of(struct systems *list, const char *group, const char *protocol) {
   int found = 0;
   size_t length = strlen(protocol);
-  char *copy = lb_need(strdup(lb_system_group(group) ? lb_system_group(group) : "")), *rest = copy;
+  char *copy = lb_need_text(lb_system_group(group) ? lb_system_group(group) : ""), *rest = copy;
   for (char *name; (name = strsep(&rest, ","));)
     if (strncmp(name, protocol, length) == 0 && name[length] == '@') add_name(list, name, ""), found++;
   free(copy);
@@ -314,7 +303,7 @@ static void find_systems(struct systems *list) {
     add_all_stated(list);
     return;
   }
-  char *copy = lb_need(strdup(list->m->systems)), *rest = copy;
+  char *copy = lb_need_text(list->m->systems), *rest = copy;
   for (char *name; (name = strsep(&rest, ","));) add_named(list, name);
   free(copy);
 }
@@ -343,17 +332,16 @@ static bool states(const struct lb_plan_making *m, const struct lb_scenario *sce
 }
 
 /* Variants of a scenario have the guards of their file. */
-static unsigned own_guards(const struct lb_plan_request *request, const struct lb_scenario *scenario) {
-  for (size_t i = 0; request->own_guards && i < request->scenario_count; i++)
-    if (strcmp(request->scenario_paths[i], scenario->path) == 0) return request->own_guards[i];
-  return 0;
+static unsigned own_guards(const struct lb_plan_making *m, const struct lb_scenario *scenario) {
+  const unsigned *own = m->request->own_guards;
+  return own ? own[m->plan->variants[scenario - m->plan->scenarios].asked] : 0;
 }
 
 /* Those of -g alone; else those of the suite; else `none`, and each that the scenario states something for. */
 static bool wants_guard(const struct lb_plan_making *m, const struct lb_scenario *scenario, enum lb_guard guard) {
   const struct lb_plan_request *request = m->request;
   if (request->only_guards) return request->only_guards >> guard & 1;
-  unsigned own = own_guards(request, scenario);
+  unsigned own = own_guards(m, scenario);
   if (own && !(own >> guard & 1)) return false;
   if (request->guards) return request->guards >> guard & 1;
   return request->product || guard == LB_GUARD_NONE || states(m, scenario, guard);
@@ -389,8 +377,7 @@ static void drop_last(struct lb_plan *plan) {
 static int add_group(const struct usual *u, const char *group, bool only_meaning) {
   struct lb_plan *plan = u->m->plan;
   int r = 0, found = 0;
-  char *list = strdup(lb_system_group(group) ? lb_system_group(group) : ""), *rest = list;
-  if (!list) return -ENOMEM;
+  char *list = lb_need_text(lb_system_group(group) ? lb_system_group(group) : ""), *rest = list;
   for (char *name; r == 0 && (name = strsep(&rest, ","));) {
     size_t before = plan->cell_count;
     if (!*name || !lb_scenario_asks(u->scenario, name)) continue;
@@ -406,8 +393,7 @@ static int add_group(const struct usual *u, const char *group, bool only_meaning
 /* Those of ours that the scenario's `systems` names in full: a group need not have them. */
 static int add_named_in_file(const struct usual *u) {
   int r = 0;
-  char *list = strdup(u->scenario->systems ? u->scenario->systems : ""), *rest = list;
-  if (!list) return -ENOMEM;
+  char *list = lb_need_text(u->scenario->systems ? u->scenario->systems : ""), *rest = list;
   for (char *name; r == 0 && (name = strsep(&rest, ", \t\n"));)
     if (*name && !strpbrk(name, "*:")) r = add_of_file(u, name, "systems");
   free(list);

@@ -3,12 +3,10 @@
  * `-s`: options of protocols are checked against their tables, workload keys against the scenarios.
  * A '.' before the '=' tells them apart, for no key of a scenario has one.
  *
- * All are checked before a plan is made. What comes later (lb_settings_options()) relies on that
- * and cannot fail but for memory.
+ * All are checked before a plan is made, so what comes later cannot fail.
  */
 #include "settings.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +15,9 @@
 #include "backends/registry.h"
 #include "base/process.h"
 #include "base/error.h"
+#include "base/need.h"
 #include "base/text.h"
-#include "scenario/scenario_load.h"
+#include "scenario/scenario.h"
 
 enum { NAME_MAX_LENGTH = 64, WORDS_MAX = 64 };
 
@@ -85,20 +84,6 @@ static bool parse_value(const struct lb_option *option, const char *text, union 
   return false;
 }
 
-bool lb_settings_is_list(const char *setting) {
-  struct setting s;
-  char key[NAME_MAX_LENGTH];
-  const char *equals = strchr(setting, '=');
-  if (!equals || !strchr(equals, ',')) return false;
-  if (split(setting, &s)) {
-    const struct lb_protocol *protocol = lb_protocol_find(s.protocol);
-    const struct lb_option *option = protocol ? lb_option_find(protocol, s.option) : NULL;
-    return option && option->type != LB_OPT_TEXT;
-  }
-  snprintf(key, sizeof key, "%.*s", (int)(equals - setting), setting);
-  return lb_scenario_varies(key);
-}
-
 static union lb_value default_value(const struct lb_option *option) {
   switch (option->type) {
     case LB_OPT_BOOL: return (union lb_value){.b = option->def != 0};
@@ -142,10 +127,9 @@ static int refuse_value(const struct setting *s, const struct lb_option *option,
                    option->type == LB_OPT_INT ? "whole " : "", option->min, option->max);
 }
 
-/* From the left to the right: protocol, option, value. The first that is wrong is told, with the
- * nearest word that would be right. */
-static int check_option(const struct setting *s, struct lb_error *err) {
-  const struct lb_protocol *protocol = lb_protocol_find(s->protocol);
+/* Protocol, then option: the first that is wrong is told, with the nearest word that would be right. */
+static int find_option(const struct setting *s, const struct lb_protocol *protocol, const struct lb_option **ret,
+                       struct lb_error *err) {
   const char *words[WORDS_MAX];
   size_t count = 0;
   if (!protocol) {
@@ -155,7 +139,6 @@ static int check_option(const struct setting *s, struct lb_error *err) {
                      near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
   }
   const struct lb_option *option = lb_option_find(protocol, s->option);
-  union lb_value value;
   if (!option) {
     for (const struct lb_option *o; count < WORDS_MAX && (o = lb_option_at(protocol, count)); count++)
       words[count] = o->name;
@@ -166,72 +149,129 @@ static int check_option(const struct setting *s, struct lb_error *err) {
     else if (count) snprintf(advice, sizeof advice, ", see `%s show %s`", lb_process_called(), s->protocol);
     return lb_refuse(err, "-s %s.%s: %s has no option '%s'%s", s->protocol, s->option, s->protocol, s->option, advice);
   }
-  return parse_value(option, s->value, &value) ? 0 : refuse_value(s, option, err);
-}
-
-int lb_settings_check(const char *const *settings, size_t count, struct lb_error *err) {
-  struct setting s;
-  for (size_t i = 0; i < count; i++) {
-    int r = 0;
-    if (!strchr(settings[i], '=')) {
-      r = lb_refuse(err, "-s %s: expected key=value or protocol.option=value", settings[i]);
-    } else if (split(settings[i], &s)) {
-      r = check_option(&s, err);
-    }
-    if (r < 0) return r;
-  }
+  *ret = option;
   return 0;
 }
 
-/* Sets a key in every scenario that has it; at least one must. A value that one of them refuses is refused. Passed
- * over, it would leave that scenario as it was, and the user would not learn it. */
-static int apply(struct lb_scenario *scenarios, size_t scenario_count, const char *key, const char *value,
-                 struct lb_error *err) {
-  bool taken = false;
-  for (size_t i = 0; i < scenario_count; i++) {
-    int r = lb_scenario_set(&scenarios[i], key, value, err);
-    if (r < 0 && r != -ENOTSUP) return r;
-    taken |= r == 0;
-  }
-  return taken ? 0 : -EINVAL;
+/* ---- a word ---- */
+
+/* The value without the blanks around it. */
+static char *trim(char *value) {
+  value += strspn(value, " ");
+  size_t length = strlen(value);
+  while (length > 0 && value[length - 1] == ' ') value[--length] = '\0';
+  return value;
 }
 
-int lb_settings_apply(struct lb_scenario *scenarios, size_t scenario_count, const char *const *settings, size_t count,
+/* One of several. They stand in names of files. */
+static int check_one(const struct lb_change *s, const char *value, struct lb_error *err) {
+  for (size_t i = 0; i < s->count; i++)
+    if (strcmp(s->value[i], value) == 0) return lb_refuse(err, "-s %s: %s stands there twice", s->key, value);
+  if (!*value || strpbrk(value, " /~")) return lb_refuse(err, "-s %s: '%s' is no value", s->key, value);
+  if (s->count == LB_SETTING_VALUES_MAX)
+    return lb_refuse(err, "-s %s: expected at most %d values", s->key, LB_SETTING_VALUES_MAX);
+  return 0;
+}
+
+/* `option` NULL: of a key, whose value the scenario checks. */
+static int add_value(struct lb_change *s, struct setting *word, const struct lb_option *option, const char *value,
+                     struct lb_error *err) {
+  union lb_value parsed = {0};
+  size_t count = s->count;
+  word->value = value;
+  if (option && !parse_value(option, value, &parsed)) return refuse_value(word, option, err);
+  LB_APPEND(s->parsed, count) = parsed;
+  LB_APPEND(s->value, s->count) = value;
+  return 0;
+}
+
+static int add_values(struct lb_change *s, struct setting *word, const struct lb_option *option, const char *text,
                       struct lb_error *err) {
-  struct setting s;
-  char key[NAME_MAX_LENGTH];
-  for (size_t i = 0; i < count; i++) {
-    const char *equals = strchr(settings[i], '=');
-    if (split(settings[i], &s)) continue;
-    snprintf(key, sizeof key, "%.*s", (int)(equals - settings[i]), settings[i]);
-    int r = apply(scenarios, scenario_count, key, equals + 1, err);
-    if (r < 0) return r;
+  int r = 0;
+  bool varies = option ? option->type != LB_OPT_TEXT : lb_scenario_varies(s->key);
+  if (!varies || !strchr(text, ',')) return add_value(s, word, option, text, err);
+  s->list = lb_need_text(text);
+  for (char *rest = s->list, *value; r == 0 && (value = strsep(&rest, ","));) {
+    value = trim(value);
+    r = check_one(s, value, err);
+    if (r == 0) r = add_value(s, word, option, value, err);
   }
-  return 0;
+  return r;
 }
 
-/* In the order of the protocol's table. If a setting is given twice, the last one counts. */
-union lb_value *lb_settings_options(const struct lb_protocol *protocol, const char *const *settings, size_t count) {
+/* `known` is found by its name before those of the registry; may be NULL. */
+static int add_word(struct lb_settings *settings, const char *text, const struct lb_protocol *known,
+                    struct lb_error *err) {
+  struct setting word;
+  const struct lb_option *option = NULL;
+  const char *equals = strchr(text, '=');
+  if (!equals) return lb_refuse(err, "-s %s: expected key=value or protocol.option=value", text);
+  struct lb_change *s = &LB_APPEND(settings->of, settings->count);
+  *s = (struct lb_change){.key = lb_need(strndup(text, (size_t)(equals - text)))};
+  if (split(text, &word)) {
+    s->protocol = known && strcmp(known->name, word.protocol) == 0 ? known : lb_protocol_find(word.protocol);
+    int r = find_option(&word, s->protocol, &option, err);
+    if (r < 0) return r;
+    s->option = lb_option_index(s->protocol, option);
+  }
+  return add_values(s, &word, option, equals + 1, err);
+}
+
+int lb_settings_parse(struct lb_settings *settings, const char *const *words, size_t count, struct lb_error *err) {
+  int r = 0;
+  for (size_t i = 0; r == 0 && i < count; i++) r = add_word(settings, words[i], NULL, err);
+  return r;
+}
+
+void lb_settings_clear(struct lb_settings *settings) {
+  for (size_t i = 0; i < settings->count; i++) {
+    free(settings->of[i].key);
+    free(settings->of[i].value);
+    free(settings->of[i].parsed);
+    free(settings->of[i].list);
+  }
+  free(settings->of);
+  *settings = (struct lb_settings){0};
+}
+
+/* ---- values of options ---- */
+
+/* In the order of the protocol's table. */
+union lb_value *lb_option_defaults(const struct lb_protocol *protocol) {
   size_t n = 0;
   while (lb_option_at(protocol, n)) n++;
-  union lb_value *values = calloc(n + 1, sizeof *values);
-  for (size_t i = 0; values && i < n; i++) values[i] = default_value(lb_option_at(protocol, i));
-  struct setting s;
-  for (size_t i = 0; values && i < count; i++) {
-    const struct lb_option *o;
-    if (split(settings[i], &s) && strcmp(s.protocol, protocol->name) == 0 && (o = lb_option_find(protocol, s.option)))
-      parse_value(o, s.value, &values[lb_option_index(protocol, o)]);
-  }
+  union lb_value *values = lb_need(calloc(n + 1, sizeof *values));
+  for (size_t i = 0; i < n; i++) values[i] = default_value(lb_option_at(protocol, i));
   return values;
 }
 
-void lb_settings_vary(const struct lb_protocol *protocol, const char *varied, union lb_value *values) {
-  struct setting s;
-  char word[3 * NAME_MAX_LENGTH];
-  for (const char *at = varied; at && *at; at += strcspn(at, " "), at += *at == ' ') {
-    snprintf(word, sizeof word, "%.*s", (int)strcspn(at, " "), at);
-    const struct lb_option *o;
-    if (split(word, &s) && strcmp(s.protocol, protocol->name) == 0 && (o = lb_option_find(protocol, s.option)))
-      parse_value(o, s.value, &values[lb_option_index(protocol, o)]);
-  }
+void lb_settings_put_one(const struct lb_change *setting, size_t which, const struct lb_protocol *protocol,
+                         union lb_value *values) {
+  if (setting->protocol == protocol) values[setting->option] = setting->parsed[which];
+}
+
+/* If an option is set twice, the last one counts. */
+void lb_settings_put(const struct lb_settings *settings, const struct lb_protocol *protocol, union lb_value *values) {
+  for (size_t i = 0; i < settings->count; i++)
+    if (settings->of[i].count == 1) lb_settings_put_one(&settings->of[i], 0, protocol, values);
+}
+
+int lb_settings_check(const char *const *words, size_t count, struct lb_error *err) {
+  struct lb_settings settings = {0};
+  int r = lb_settings_parse(&settings, words, count, err);
+  lb_settings_clear(&settings);
+  return r;
+}
+
+union lb_value *lb_settings_options(const struct lb_protocol *protocol, const char *const *words, size_t count) {
+  struct lb_settings settings = {0};
+  struct setting word;
+  struct lb_error err;
+  union lb_value *values = lb_option_defaults(protocol);
+  for (size_t i = 0; i < count; i++)
+    if (split(words[i], &word) && strcmp(word.protocol, protocol->name) == 0)
+      add_word(&settings, words[i], protocol, &err);
+  lb_settings_put(&settings, protocol, values);
+  lb_settings_clear(&settings);
+  return values;
 }

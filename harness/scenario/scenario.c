@@ -5,25 +5,29 @@
 #include "reader.h"
 
 #include <fnmatch.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/need.h"
+
+/* Every text that a scenario owns, but those in its lists. */
+static const size_t texts[] = {
+    offsetof(struct lb_scenario, name),     offsetof(struct lb_scenario, base),
+    offsetof(struct lb_scenario, varied),   offsetof(struct lb_scenario, path),
+    offsetof(struct lb_scenario, title),    offsetof(struct lb_scenario, question),
+    offsetof(struct lb_scenario, refuted),  offsetof(struct lb_scenario, like),
+    offsetof(struct lb_scenario, upstream), offsetof(struct lb_scenario, attack),
+    offsetof(struct lb_scenario, systems),  offsetof(struct lb_scenario, guards),
+    offsetof(struct lb_scenario, alike),    offsetof(struct lb_scenario, proof_violated),
+};
+enum { TEXTS = sizeof texts / sizeof *texts };
+
+static char **text_at(struct lb_scenario *scenario, size_t i) { return (char **)((char *)scenario + texts[i]); }
+
 void lb_scenario_clear(struct lb_scenario *scenario) {
-  free(scenario->name);
-  free(scenario->base);
-  free(scenario->varied);
-  free(scenario->path);
-  free(scenario->title);
-  free(scenario->question);
-  free(scenario->refuted);
-  free(scenario->like);
-  free(scenario->upstream);
-  free(scenario->attack);
-  free(scenario->systems);
-  free(scenario->guards);
-  free(scenario->alike);
-  free(scenario->proof_violated);
+  for (size_t i = 0; i < TEXTS; i++) free(*text_at(scenario, i));
   for (size_t i = 0; i < scenario->premise_count; i++) free(scenario->premises[i].text);
   free(scenario->premises);
   for (size_t i = 0; i < scenario->option_count; i++) free(scenario->options[i]);
@@ -38,6 +42,32 @@ void lb_scenario_clear(struct lb_scenario *scenario) {
   }
   free(scenario->expect);
   *scenario = (struct lb_scenario){0};
+}
+
+static char *copy_text(const char *text) { return text ? lb_need_text(text) : NULL; }
+
+/* A list of the same elements, whose texts the caller copies. */
+#define COPY_LIST(ret, list, count)                                                                                    \
+  (ret)->list = (ret)->count ? memcpy(lb_need(malloc((ret)->count * sizeof *(ret)->list)), (ret)->list,                \
+                                      (ret)->count * sizeof *(ret)->list)                                              \
+                             : NULL
+
+void lb_scenario_copy(const struct lb_scenario *scenario, struct lb_scenario *ret) {
+  *ret = *scenario;
+  for (size_t i = 0; i < TEXTS; i++) *text_at(ret, i) = copy_text(*text_at(ret, i));
+  COPY_LIST(ret, premises, premise_count);
+  COPY_LIST(ret, options, option_count);
+  COPY_LIST(ret, steps, step_count);
+  COPY_LIST(ret, faults, fault_count);
+  COPY_LIST(ret, expect, expect_count);
+  for (size_t i = 0; i < ret->premise_count; i++) ret->premises[i].text = copy_text(ret->premises[i].text);
+  for (size_t i = 0; i < ret->option_count; i++) ret->options[i] = copy_text(ret->options[i]);
+  for (size_t i = 0; i < ret->step_count; i++) ret->steps[i].text = copy_text(ret->steps[i].text);
+  for (size_t i = 0; i < ret->fault_count; i++) ret->faults[i].text = copy_text(ret->faults[i].text);
+  for (size_t i = 0; i < ret->expect_count; i++) {
+    ret->expect[i].system = copy_text(ret->expect[i].system);
+    ret->expect[i].reason = copy_text(ret->expect[i].reason);
+  }
 }
 
 /* Half as long again as the mean is the longest fault that is drawn. */

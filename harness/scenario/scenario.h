@@ -185,6 +185,8 @@ struct lb_scenario {
 };
 
 void lb_scenario_clear(struct lb_scenario *scenario);
+/* One of its own, to be given back by itself. */
+void lb_scenario_copy(const struct lb_scenario *scenario, struct lb_scenario *ret);
 /* True if a run may give this key several values, `-s KEY=VALUE,VALUE`: a variant of the scenario for
  * each. Not of keys that are lists themselves. */
 bool lb_scenario_varies(const char *key);

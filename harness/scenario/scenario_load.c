@@ -134,12 +134,9 @@ int lb_scenario_load(const char *path, struct lb_scenario *ret, struct lb_error 
 
 /* ---- settings of the command line ------------------------------------------------------------ */
 
-/* The change is made on a copy and checked as a whole, so a refused setting leaves the scenario as it was. */
-int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char *value, struct lb_error *err) {
-  struct lb_scenario changed = *scenario; /* settable keys own no memory */
-  int line = 0;
-  const struct lb_scenario_key *k = lb_scenario_key_find_set(key, err);
-  if (!k) return -EINVAL;
+/* -ENOTSUP if what it plays has no such key. */
+static int has_key(const struct lb_scenario *scenario, const struct lb_scenario_key *k, const char *key,
+                   const char *value, struct lb_error *err) {
   if ((k->flags & LB_KEY_LOAD) && scenario->kind == LB_KIND_TIMELINE)
     return lb_error(err, -ENOTSUP, "%s = %s: %s has a timeline, and a timeline has no %s", key, value, scenario->name,
                     key);
@@ -150,20 +147,34 @@ int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char
                     key);
   if ((k->flags & LB_KEY_DELAY) && !names_delay(scenario))
     return lb_error(err, -ENOTSUP, "%s = %s: no step of %s names the delay", key, value, scenario->name);
-  int r = lb_scenario_key_set(k, &changed, key, value, 0, err);
+  return 0;
+}
+
+int lb_scenario_put(struct lb_scenario *scenario, const char *key, const char *value, struct lb_error *err) {
+  bool met = scenario->keys != 0; /* clients meet, or they do not */
+  const struct lb_scenario_key *k = lb_scenario_key_find_set(key, err);
+  int r = k ? has_key(scenario, k, key, value, err) : -EINVAL;
+  if (r == 0) r = lb_scenario_key_set(k, scenario, key, value, 0, err);
   if (r < 0) return r;
-  changed.apart |= (k->flags & LB_KEY_APART) != 0;
-  if ((changed.keys == 0) != (scenario->keys == 0))
-    changed.min_handoffs = changed.keys != 0; /* clients meet, or they do not */
-  if (lb_scenario_check(&changed, &line, err) < 0)
-    return lb_error_prefix(err, "%s = %s: %s: ", key, value, scenario->name);
-  *scenario = changed;
+  scenario->apart |= (k->flags & LB_KEY_APART) != 0;
+  if ((scenario->keys != 0) != met) scenario->min_handoffs = scenario->keys != 0;
+  return 0;
+}
+
+int lb_scenario_settle(struct lb_scenario *scenario, struct lb_error *err) {
+  int line = 0;
+  if (lb_scenario_check(scenario, &line, err) < 0) return lb_error_prefix(err, "%s: ", scenario->name);
   set_delay(scenario);
   return 0;
 }
 
+/* The change is made on a copy, so a refused one leaves the scenario as it was. */
 int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *value, struct lb_error *err) {
-  int r = lb_scenario_change(scenario, key, value, err);
-  if (r < 0) lb_error_prefix(err, "-s: ");
-  return r;
+  struct lb_scenario changed = *scenario; /* settable keys own no memory */
+  int r = lb_scenario_put(&changed, key, value, err);
+  if (r < 0) return r;
+  r = lb_scenario_settle(&changed, err);
+  if (r < 0) return lb_error_prefix(err, "%s = %s: ", key, value);
+  *scenario = changed;
+  return 0;
 }

@@ -12,10 +12,12 @@
 int lb_scenario_load(const char *path, struct lb_scenario *ret, struct lb_error *err);
 /* The same from memory; `path` stands for the file in messages. For tests and fuzzing. */
 int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb_scenario *ret, struct lb_error *err);
-/* Sets one key as `-s key=value` does (those with LB_KEY_SET); same messages, with "-s" as the place. 0; -EINVAL for an
- * unknown key or a value that does not fit; -ENOTSUP: a scenario of this kind has no such key. */
+/* Gives one of the settable keys (LB_KEY_SET) a value. 0; -EINVAL for an unknown key or a bad value; -ENOTSUP: a scenario of
+ * this kind has no such key. After an error the scenario is as it was. What the keys say together is checked by
+ * lb_scenario_settle(), once all are there: 0 or -EINVAL. */
+int lb_scenario_put(struct lb_scenario *scenario, const char *key, const char *value, struct lb_error *err);
+int lb_scenario_settle(struct lb_scenario *scenario, struct lb_error *err);
+/* Both for one key. */
 int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *value, struct lb_error *err);
-/* Sets one of the settable keys; returns as lb_scenario_set() does. */
-int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char *value, struct lb_error *err);
 
 #endif

@@ -62,7 +62,7 @@ static int check_twice(struct reading *r) {
 }
 
 /* It is loaded here and kept until the next section, so that settings can be tried on it. The suite
- * itself keeps the path: the plan loads it again. */
+ * itself keeps the path: the plan loads it. */
 static int add_scenario(struct reading *r, char *path) {
   struct lb_error why;
   struct lb_suite *s = r->suite;
@@ -157,12 +157,12 @@ static int keep_setting(struct reading *r, const char *name, const char *value) 
 /* Each of several values, "0, 1, 10": the plan makes a variant of each. */
 static int try_values(struct reading *r, const char *name, const char *value, struct lb_error *why) {
   int result = 0;
-  if (!lb_scenario_varies(name)) return lb_scenario_change(&r->scenario, name, value, why);
+  if (!lb_scenario_varies(name)) return lb_scenario_set(&r->scenario, name, value, why);
   for (const char *at = value; result == 0; at++) {
     size_t length = strcspn(at, ","), blanks = strspn(at, LB_BLANKS), used = length;
     while (used > blanks && strchr(LB_BLANKS, at[used - 1])) used--;
     char *word = lb_need(strndup(at + blanks, used > blanks ? used - blanks : 0));
-    result = lb_scenario_change(&r->scenario, name, word, why);
+    result = lb_scenario_set(&r->scenario, name, word, why);
     free(word);
     at += length;
     if (!*at) break;

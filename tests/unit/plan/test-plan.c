@@ -1010,6 +1010,26 @@ TEST(a_suite_may_vary_a_scenario_and_the_user_may_take_it_back) {
   assert_true(w->plan.scenarios[0].hold_ms > 2.9 && w->plan.scenarios[1].hold_ms > 2.9);
 }
 
+/* One of two lists is replaced, and the other one stays. */
+TEST(the_user_may_vary_otherwise_what_a_suite_varies) {
+  static const char *const own[] = {"hold_ms=0,10 think_ms=5,6"};
+  scenario("a", LOAD "local@none = safe\n");
+  w->request.own_settings = own;
+  SETTINGS(w, "hold_ms=1,2");
+  makes_names("a~think_ms=5~hold_ms=1 a~think_ms=5~hold_ms=2 a~think_ms=6~hold_ms=1 a~think_ms=6~hold_ms=2");
+}
+
+/* Keys that only fit together may be set in any order: what they say together is checked once. */
+TEST(settings_are_checked_when_all_are_there) {
+  scenario("a", LOAD "local@none = safe\n");
+  SETTINGS(w, "readers=3", "clients=4");
+  make();
+  assert_int_equal(w->plan.scenarios[0].readers, 3);
+  w->request.setting_count = 1;
+  assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
+  assert_non_null(strstr(w->err.text, "-s: readers = 3: a: "));
+}
+
 TEST(lists_that_make_no_sense_are_refused) {
   static const struct {
     const char *setting, *message;

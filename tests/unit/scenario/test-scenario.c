@@ -234,7 +234,7 @@ TEST(many_clients_in_a_process_have_no_faults_of_their_own) {
   assert_int_equal(lb_scenario_set(&s, "driver", "process", &err), 0);
   assert_int_equal(s.driver, LB_BY_PROCESS);
   assert_int_equal(lb_scenario_set(&s, "driver", "fibre", &err), -EINVAL);
-  assert_string_equal(err.text, "-s: driver has no value 'fibre': expected process or coroutine");
+  assert_string_equal(err.text, "driver has no value 'fibre': expected process or coroutine");
   refused(SCENARIO WORKLOAD "driver = coroutine\n" EXPECT "[campaign]\nfault = kill primary\nfault = pause holder\n",
           "f.ini:12: fault = pause holder: expected driver = process, as no fault ...");
   refused(SCENARIO WORKLOAD "driver = coroutine\n" EXPECT "[campaign]\nfault = cut primary from replicas\n",
@@ -689,8 +689,7 @@ TEST(the_hosts_of_a_load_are_apart_if_it_says_how_far) {
           "f.ini:7: a campaign has no round_trip_ms: expected it only of a load");
   good(COMPLETE "[campaign]\nfault = kill primary\n");
   assert_int_equal(lb_scenario_set(&s, "round_trip_ms", "0.5", &err), -ENOTSUP);
-  assert_string_equal(err.text,
-                      "-s: round_trip_ms = 0.5: some-name has a campaign, and a campaign has no round_trip_ms");
+  assert_string_equal(err.text, "round_trip_ms = 0.5: some-name has a campaign, and a campaign has no round_trip_ms");
 }
 
 /* What is held is released by its words, or healed with everything; what is slow is healed. */
@@ -916,8 +915,7 @@ TEST(set_changes_a_campaign_and_the_watchdog) {
   assert_int_equal(s.lasts_ms, 70);
   assert_true(s.renew);
   assert_int_equal(lb_scenario_set(&s, "clients", "4, 1", &err), -EINVAL);
-  assert_string_equal(err.text,
-                      "-s: clients = 4, 1: some-name: fault = pause client 2: names client 2, but clients = 1");
+  assert_string_equal(err.text, "clients = 4, 1: some-name: fault = pause client 2: names client 2, but clients = 1");
   good(TIMELINE "step = wait 1s\n");
   assert_int_equal(lb_scenario_set(&s, "renew", "yes", &err), 0);
   assert_true(s.renew);
@@ -935,19 +933,19 @@ static void set_refused(const char *key, const char *value, const char *message)
 
 TEST(set_refuses_as_the_file_does_and_changes_nothing) {
   good(TIMELINE "step = client 2 acquire within 1s\n");
-  set_refused("ttl_ms", "-5", "-s: ttl_ms = -5: expected a whole number from 10 to 3600000");
-  set_refused("ttl_ms", "", "-s: ttl_ms is empty: expected whole number");
-  set_refused("ttl", "5", "-s: cannot set 'ttl': expected trials, clients, keys, ...");
-  set_refused("trails", "5", "-s: cannot set 'trails', did you mean 'trials'? ...");
-  set_refused("title", "x", "-s: cannot set 'title': expected trials, clients, keys, ...");
+  set_refused("ttl_ms", "-5", "ttl_ms = -5: expected a whole number from 10 to 3600000");
+  set_refused("ttl_ms", "", "ttl_ms is empty: expected whole number");
+  set_refused("ttl", "5", "cannot set 'ttl': expected trials, clients, keys, ...");
+  set_refused("trails", "5", "cannot set 'trails', did you mean 'trials'? ...");
+  set_refused("title", "x", "cannot set 'title': expected trials, clients, keys, ...");
   set_refused("clients", "1",
-              "-s: clients = 1: some-name: step = client 2 acquire within 1s: names client 2, but clients = 1");
-  set_refused("renew", "maybe", "-s: renew = maybe: expected yes or no");
-  set_refused("past_lease", "yes", "-s: cannot set 'past_lease': expected trials, clients, keys, ...");
-  set_refused("every_ms", "50", "-s: every_ms = 50: some-name has no campaign");
-  set_refused("lasts_ms", "50", "-s: lasts_ms = 50: some-name has no campaign");
-  set_refused("duration_s", "3", "-s: duration_s = 3: some-name has a timeline, and a timeline has no duration_s");
-  set_refused("delay_ms", "3", "-s: delay_ms = 3: no step of some-name names the delay");
+              "clients = 1: some-name: step = client 2 acquire within 1s: names client 2, but clients = 1");
+  set_refused("renew", "maybe", "renew = maybe: expected yes or no");
+  set_refused("past_lease", "yes", "cannot set 'past_lease': expected trials, clients, keys, ...");
+  set_refused("every_ms", "50", "every_ms = 50: some-name has no campaign");
+  set_refused("lasts_ms", "50", "lasts_ms = 50: some-name has no campaign");
+  set_refused("duration_s", "3", "duration_s = 3: some-name has a timeline, and a timeline has no duration_s");
+  set_refused("delay_ms", "3", "delay_ms = 3: no step of some-name names the delay");
 }
 
 /* The delay is one number, and steps that name it follow it. */
@@ -964,7 +962,7 @@ TEST(steps_take_the_delay_of_the_scenario) {
   assert_int_equal(s.steps[2].within_ms, 5);
   assert_string_equal(s.steps[1].text, "wait delay+300ms");
   assert_true(lb_scenario_varies("delay_ms"));
-  set_refused("delay_ms", "0", "-s: delay_ms = 0: expected a whole number from 1 to 3600000");
+  set_refused("delay_ms", "0", "delay_ms = 0: expected a whole number from 1 to 3600000");
   refused(SCENARIO "[workload]\nclients = 2\n[timeline]\nstep = wait 1s\nstep = wait delay\n" EXPECT,
           "f.ini:9: step = wait delay: how long is the delay? ...");
   refused(SCENARIO "[workload]\nclients = 2\ndelay_ms = 5\n[timeline]\nstep = wait 1s\n" EXPECT,
