@@ -78,10 +78,10 @@ static int write_files(const struct play *p, struct files *ret) {
   return r;
 }
 
-/* "t000012-3" is timeline 12 of batch 3. */
-static size_t timeline_of(const struct lb_scenario *scenario) { return strtoul(scenario->name + 1, NULL, 10); }
-static const struct lb_hunt_batch *batch_of(const struct play *p, const struct lb_scenario *scenario) {
-  return &p->batch[strtoul(strchr(scenario->name, '-') + 1, NULL, 10)];
+/* What a cell of the plan was written for. */
+static const struct timed *timed_of(const struct play *p, size_t cell) { return &p->timed[p->plan.cells[cell].asked]; }
+static const struct lb_hunt_batch *batch_of(const struct play *p, size_t cell) {
+  return &p->batch[timed_of(p, cell)->batch];
 }
 static struct lb_hunt_journal *journal_of(const struct play *p, const struct lb_hunt_batch *batch) {
   return batch->journal ? batch->journal : p->batches->journal;
@@ -94,13 +94,13 @@ static bool is_asked(const struct lb_hunt_batch *batch, enum lb_guard guard) { r
 /* Until as many trials are decided as were ordered; those that run may be the ones. */
 static enum lb_next next_of(const struct play *p, const struct cell *cell) {
   if (!cell->job || cell->given_up) return LB_NEXT_NONE;
-  const struct lb_trial_plan *plan = &cell->job->plan;
-  const struct lb_hunt_batch *batch = batch_of(p, plan->scenario);
+  const struct lb_hunt_batch *batch = batch_of(p, cell->job->cell);
   unsigned repeats = (unsigned)batch->repeats;
   if (cell->begun >= repeats + (unsigned)batch->again || cell->decided >= repeats) return LB_NEXT_NONE;
   if (cell->decided + cell->running >= repeats) return LB_NEXT_LATER;
-  bool hopeless = cell->undecided > 1 &&
-                  lb_hunt_journal_is_hopeless(journal_of(p, batch), timeline_of(plan->scenario), plan->guard);
+  bool hopeless =
+      cell->undecided > 1 &&
+      lb_hunt_journal_is_hopeless(journal_of(p, batch), timed_of(p, cell->job->cell)->timeline, cell->job->plan.guard);
   return hopeless ? LB_NEXT_NONE : LB_NEXT_NOW;
 }
 
@@ -120,9 +120,10 @@ static enum lb_next find(struct play *p, const struct lb_pool *pool, struct cell
 }
 
 /* It would not be done in time. How long it takes is known to about a half. */
-static bool is_late(const struct lb_hunt_batches *g, const struct cell *cell) {
+static bool is_late(const struct play *p, const struct cell *cell) {
+  const struct lb_hunt_batches *g = p->batches;
   if (!g->left_s) return false;
-  const struct lb_hunt_timeline *t = &g->space->timeline[timeline_of(cell->job->plan.scenario)];
+  const struct lb_hunt_timeline *t = &g->space->timeline[timed_of(p, cell->job->cell)->timeline];
   return g->left_s(g->clock) < 1.5e-3 * (double)lb_hunt_write_takes_ms(&g->space->system, t);
 }
 
@@ -130,8 +131,7 @@ static enum lb_next next(void *of, const struct lb_pool *pool, const struct lb_j
   struct play *p = of;
   struct cell *cell = NULL;
   enum lb_next what;
-  while ((what = find(p, pool, &cell)) == LB_NEXT_NOW && is_late(p->batches, cell))
-    cell->given_up = p->batches->late = true;
+  while ((what = find(p, pool, &cell)) == LB_NEXT_NOW && is_late(p, cell)) cell->given_up = p->batches->late = true;
   if (what != LB_NEXT_NOW) return what;
   *ret = cell->job + cell->begun;
   return LB_NEXT_NOW;
@@ -152,9 +152,9 @@ static void tell(const struct play *p) {
 static int ended(void *of, const struct lb_job *job, const struct lb_outcome *result) {
   struct play *p = of;
   struct cell *cell = &p->cell[job->cell];
-  const struct lb_hunt_batch *batch = batch_of(p, job->plan.scenario);
+  const struct lb_hunt_batch *batch = batch_of(p, job->cell);
   enum lb_hunt_outcome outcome = lb_hunt_outcome_of(result);
-  size_t timeline = timeline_of(job->plan.scenario);
+  size_t timeline = timed_of(p, job->cell)->timeline;
   lb_hunt_journal_add(journal_of(p, batch), timeline, job->plan.guard, outcome, result->why);
   if (p->batches->trial) p->batches->trial(p->batches->display, timeline, job->plan.guard, result);
   cell->running--;
@@ -174,23 +174,24 @@ static void tick(void *of, const struct lb_job *const running[], size_t count) {
 
 /* What cannot be played is no trial, and must not look like one that was safe. One of several guards that means nothing
  * there was not asked. */
-static void enter_skipped(const struct play *p, const struct lb_cell *cell) {
-  struct lb_hunt_journal *journal = journal_of(p, batch_of(p, cell->scenario));
+static void enter_skipped(const struct play *p, size_t at) {
+  const struct lb_cell *cell = &p->plan.cells[at];
+  struct lb_hunt_journal *journal = journal_of(p, batch_of(p, at));
   if (cell->guard == journal->guard || !cell->means_nothing)
-    lb_hunt_journal_add(journal, timeline_of(cell->scenario), cell->guard, LB_HUNT_UNDECIDED, cell->skip);
+    lb_hunt_journal_add(journal, timed_of(p, at)->timeline, cell->guard, LB_HUNT_UNDECIDED, cell->skip);
 }
 
 /* The cells that were asked for; those that can be played have their first job. */
 static void take_cells(struct play *p) {
   for (size_t i = 0; i < p->plan.cell_count; i++) {
     const struct lb_cell *cell = &p->plan.cells[i];
-    const struct lb_hunt_batch *batch = batch_of(p, cell->scenario);
-    if (is_asked(batch, cell->guard) && cell->skip[0]) enter_skipped(p, cell);
+    const struct lb_hunt_batch *batch = batch_of(p, i);
+    if (is_asked(batch, cell->guard) && cell->skip[0]) enter_skipped(p, i);
     if (is_asked(batch, cell->guard) && !cell->skip[0]) p->count += (size_t)batch->repeats;
   }
   for (size_t i = 0; i < p->plan.job_count; i++) {
     struct lb_job *job = &p->plan.jobs[i];
-    const struct lb_hunt_batch *batch = batch_of(p, job->plan.scenario);
+    const struct lb_hunt_batch *batch = batch_of(p, job->cell);
     job->plan.fresh = batch->fresh;
     if (job->plan.trial == 1 && is_asked(batch, job->plan.guard)) p->cell[job->cell].job = job;
   }
