@@ -44,7 +44,7 @@ static const struct lb_variant *variant_of(const struct lb_plan *plan, const str
 /* Those of the scenario, then those of the user, then what it is varied by: the last one counts. */
 static union lb_value *options_of(const struct lb_plan *plan, const struct lb_cell *cell) {
   const struct lb_variant *variant = variant_of(plan, cell);
-  union lb_value *values = lb_option_defaults(cell->protocol);
+  union lb_value *values = lb_settings_defaults(cell->protocol);
   lb_settings_put(&plan->asked[cell->asked].options, cell->protocol, values);
   lb_settings_put(&plan->settings, cell->protocol, values);
   for (size_t i = 0; i < variant->count; i++)

@@ -237,7 +237,7 @@ void lb_settings_clear(struct lb_settings *settings) {
 /* ---- values of options ---- */
 
 /* In the order of the protocol's table. */
-union lb_value *lb_option_defaults(const struct lb_protocol *protocol) {
+union lb_value *lb_settings_defaults(const struct lb_protocol *protocol) {
   size_t n = 0;
   while (lb_option_at(protocol, n)) n++;
   union lb_value *values = lb_need(calloc(n + 1, sizeof *values));
@@ -267,7 +267,7 @@ union lb_value *lb_settings_options(const struct lb_protocol *protocol, const ch
   struct lb_settings settings = {0};
   struct setting word;
   struct lb_error err;
-  union lb_value *values = lb_option_defaults(protocol);
+  union lb_value *values = lb_settings_defaults(protocol);
   for (size_t i = 0; i < count; i++)
     if (split(words[i], &word) && strcmp(word.protocol, protocol->name) == 0)
       add_word(&settings, words[i], protocol, &err);

@@ -27,12 +27,12 @@ struct lb_settings {
 
 /* Adds those of some words, "KEY=VALUE"; several values, "hold_ms=0.5,0.6", of a key or an option that may be varied: not of a
  * list, and not of a text, which may have commas of its own. 0, or -EINVAL with one line. The words must outlive the
- * settings, and the values of lb_settings_take(). What lb_settings_clear() releases is there after an error, too. */
+ * settings, and values of texts. What lb_settings_clear() releases is there after an error, too. */
 int lb_settings_parse(struct lb_settings *settings, const char *const *words, size_t count, struct lb_error *err);
 void lb_settings_clear(struct lb_settings *settings);
 
 /* The default values of a protocol's options, owned by the caller. */
-union lb_value *lb_option_defaults(const struct lb_protocol *protocol);
+union lb_value *lb_settings_defaults(const struct lb_protocol *protocol);
 /* Puts one of the values of a setting (the first one is 0), if it is of this protocol. */
 void lb_settings_put_one(const struct lb_change *setting, size_t which, const struct lb_protocol *protocol,
                          union lb_value *values);
