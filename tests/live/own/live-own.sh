@@ -314,7 +314,7 @@ start_pooler() { # MODE IGNORED: stops the one before
   printf '"locker" "pass-pg-4711"\n' | $as_nobody sh -c "cat >'$dir/pg/users'"
   $as_nobody sh -c "cat >'$dir/pg/pooler.ini'" <<END
 [databases]
-mine = host=localhost port=$pg_port
+mine = host=127.0.0.1 port=$pg_port
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = $pooler_port
