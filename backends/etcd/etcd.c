@@ -291,10 +291,11 @@ static int broken(struct etcd_link *link) {
   return unanswered(link) == LB_UNKNOWN ? LB_UNKNOWN : r;
 }
 
-/* {"error": TEXT, "code": NUMBER}: the codes are those of gRPC. A server that has no leader, or that lost it meanwhile,
- * does not know what becomes of the request. */
+/* {"error": TEXT, "code": NUMBER}, or "message" where the gateway is newer: the codes are those of gRPC. A server that has
+ * no leader, or that lost it meanwhile, does not know what becomes of the request. */
 static int refused(struct etcd_link *link, long status, const json_t *said) {
   const char *text = json_string_value(json_object_get(said, "error"));
+  if (!text) text = json_string_value(json_object_get(said, "message"));
   json_int_t code = json_integer_value(json_object_get(said, "code"));
   int r = lb_fail(link->env,
                   code == GRPC_NOT_FOUND         ? -ENOENT
