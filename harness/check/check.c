@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/need.h"
 #include "evidence.h"
 #include "check_access.h"
 #include "check_order.h"
@@ -156,10 +157,9 @@ static void deepen(struct sweep *s, struct pair *p, size_t event, bool shared) {
   enter(s, p, event, false);
 }
 
-static int grant(struct sweep *s, const struct lb_event *e, size_t event) {
+static void grant(struct sweep *s, const struct lb_event *e, size_t event) {
   struct key *k = &s->keys[e->key];
   struct pair *p = lb_check_pair(s, e->client, e->key);
-  if (!p) return -ENOMEM;
   note_overtaken(s, k, e);
   note_other_grant(s, k, e);
   end_waiting(s, k, e);
@@ -171,60 +171,49 @@ static int grant(struct sweep *s, const struct lb_event *e, size_t event) {
   p->lost = false;
   p->granted_t = e->t;
   k->last_granted = (uint32_t)(p - s->pairs);
-  return 0;
 }
 
 /* Between the other's grant and this event the client believed in a lock that it had lost; without
  * another's grant it was blind for no time. */
-static int lose(struct sweep *s, const struct lb_event *e, size_t event) {
+static void lose(struct sweep *s, const struct lb_event *e, size_t event) {
   struct pair *p = lb_check_pair(s, e->client, e->key);
-  if (!p) return -ENOMEM;
   end_hold(s, p, event);
   lb_keep_longest(&s->check->blind_ns, p->other_granted ? p->other_granted_t : e->t, e->t);
   p->other_granted = false;
   p->lost = true;
-  return 0;
 }
 
-static int release(struct sweep *s, const struct lb_event *e, size_t event) {
+static void release(struct sweep *s, const struct lb_event *e, size_t event) {
   struct pair *p = lb_check_pair(s, e->client, e->key);
-  if (!p) return -ENOMEM;
   p->stranger = !p->asked && s->keys[e->key].holders > 0;
   p->lost = false;
-  if (p->holds && --p->depth > 0) return 0;
+  if (p->holds && --p->depth > 0) return;
   end_hold(s, p, event); /* other_granted stays: the answer may be that the lock was lost */
-  return 0;
 }
 
 /* A release does not say whose hold it ended: a program may free the lock of another one. */
-static int confirm_release(struct sweep *s, const struct lb_event *e) {
+static void confirm_release(struct sweep *s, const struct lb_event *e) {
   struct pair *p = lb_check_pair(s, e->client, e->key);
-  if (!p) return -ENOMEM;
   s->check->freed_by_stranger |= p->stranger;
   p->stranger = false;
-  return 0;
 }
 
-static int ask(struct sweep *s, const struct lb_event *e) {
+static void ask(struct sweep *s, const struct lb_event *e) {
   struct pair *p = lb_check_pair(s, e->client, e->key);
-  if (!p) return -ENOMEM;
   if (e->kind == LB_EV_UNKNOWN) p->asked = true;
   else if (!(e->flags & LB_EVF_SHARED)) s->keys[e->key].wanted_alone = true;
-  return 0;
 }
 
 /* A renewal gives no hold: a client that has released and then reads the answer to an older renewal holds nothing. A
  * renewal after a loss, while another client holds, means that the lock was promised twice. */
-static int renew(struct sweep *s, const struct lb_event *e) {
+static void renew(struct sweep *s, const struct lb_event *e) {
   struct pair *p = lb_check_pair(s, e->client, e->key);
-  if (!p) return -ENOMEM;
   if (p->holds) set_lease(s, p, e);
   else s->check->revived |= p->lost && s->keys[e->key].holders > 0;
-  return 0;
 }
 
 /* Ends every hold of the client, whatever the key, and leaves an orphan at each key that it held. */
-static int crash(struct sweep *s, const struct lb_event *e, size_t event) {
+static void crash(struct sweep *s, const struct lb_event *e, size_t event) {
   uint32_t number = s->client_pairs[e->client];
   for (; number != NONE; number = s->pairs[number].next_of_client) {
     struct pair *p = &s->pairs[number];
@@ -234,28 +223,24 @@ static int crash(struct sweep *s, const struct lb_event *e, size_t event) {
     bool shared = p->shared;
     end_hold(s, p, event);
     struct key *k = &s->keys[p->key];
-    struct orphan *more = lb_check_grown(k->orphans, k->orphan_count, &k->orphan_capacity, sizeof *more);
-    if (!more) return -ENOMEM;
-    k->orphans = more;
-    k->orphans[k->orphan_count++] = (struct orphan){.client = e->client, .shared = shared, .t = e->t};
+    LB_APPEND(k->orphans, k->orphan_count) = (struct orphan){.client = e->client, .shared = shared, .t = e->t};
   }
   s->client_pairs[e->client] = NONE;
-  return 0;
 }
 
 /* First half of an instant: what begins and ends holds, and their leases. Any other kind of event changes no hold. */
-static int apply(struct sweep *s, const struct lb_event *e, size_t event) {
+static void apply(struct sweep *s, const struct lb_event *e, size_t event) {
   switch (e->kind) {
-    case LB_EV_GRANTED: return grant(s, e, event);
-    case LB_EV_RENEWED: return renew(s, e);
-    case LB_EV_RELEASE: return release(s, e, event);
-    case LB_EV_RELEASED: return confirm_release(s, e);
+    case LB_EV_GRANTED: grant(s, e, event); break;
+    case LB_EV_RENEWED: renew(s, e); break;
+    case LB_EV_RELEASE: release(s, e, event); break;
+    case LB_EV_RELEASED: confirm_release(s, e); break;
     case LB_EV_ACQUIRE:
-    case LB_EV_UNKNOWN: return ask(s, e);
-    case LB_EV_LOST: return lose(s, e, event);
-    case LB_EV_CRASH: return crash(s, e, event);
-    case LB_EV_SHORTENED: s->check->shortened = true; return 0;
-    default: return 0;
+    case LB_EV_UNKNOWN: ask(s, e); break;
+    case LB_EV_LOST: lose(s, e, event); break;
+    case LB_EV_CRASH: crash(s, e, event); break;
+    case LB_EV_SHORTENED: s->check->shortened = true; break;
+    default: break;
   }
 }
 
@@ -264,19 +249,12 @@ static int apply(struct sweep *s, const struct lb_event *e, size_t event) {
  * An episode opens with the holder that is one too many. It closes when the remaining holders are allowed; clients may
  * come and go in between. */
 
-/* A client is named once for each episode, however often it comes and goes. Usually there are two;
- * the array doubles. */
-static int name_client(struct sweep *s, struct pair *p, size_t episode) {
+/* A client is named once for each episode, however often it comes and goes. */
+static void name_client(struct sweep *s, struct pair *p, size_t episode) {
   struct lb_episode *e = &s->check->episodes[episode];
-  if (p->episode == episode) return 0;
-  if ((e->client_count & (e->client_count - 1)) == 0) { /* full at 0, 1, 2, 4, ... */
-    uint32_t *more = realloc(e->clients, (e->client_count ? e->client_count * 2 : 1) * sizeof *more);
-    if (!more) return -ENOMEM;
-    e->clients = more;
-  }
-  e->clients[e->client_count++] = p->client;
+  if (p->episode == episode) return;
+  LB_APPEND(e->clients, e->client_count) = p->client;
   p->episode = episode;
-  return 0;
 }
 
 /* The first pair in the list of holders whose hold began in this instant; they are at its end. */
@@ -292,15 +270,11 @@ static bool too_many(const struct key *k, uint64_t holders, uint64_t exclusive) 
 }
 
 /* It begins with the hold that came last in this instant: that is the one too many. */
-static int open_episode(struct sweep *s, struct key *k, uint64_t t) {
+static void open_episode(struct sweep *s, struct key *k, uint64_t t) {
   struct lb_check *c = s->check;
-  struct lb_episode *more = lb_check_grown(c->episodes, c->episode_count, &s->episode_capacity, sizeof *more);
-  if (!more) return -ENOMEM;
-  c->episodes = more;
-  k->episode = c->episode_count++;
-  c->episodes[k->episode] =
+  k->episode = c->episode_count;
+  LB_APPEND(c->episodes, c->episode_count) =
       (struct lb_episode){.key = (uint32_t)(k - s->keys), .begin_t = t, .begin_event = k->begin_event};
-  return 0;
 }
 
 /* The number of events stands for the end of the file. */
@@ -363,46 +337,40 @@ static void mark_overlap(struct sweep *s, const struct key *k, uint64_t t) {
 
 /* After an instant: who holds the key now will hold it until a later one. A new episode names all who hold; one that
  * goes on names only who has come in this instant. */
-static int settle(struct sweep *s, struct key *k, uint64_t t) {
+static void settle(struct sweep *s, struct key *k, uint64_t t) {
   k->touched = false;
   if (k->holders > s->check->depth) s->check->depth = k->holders;
   if (!too_many(k, k->holders, k->exclusive)) {
     if (k->episode != NO_EPISODE) close_episode(s, k, t, k->end_event);
-    return 0;
+    return;
   }
   uint32_t number = k->episode == NO_EPISODE ? k->first : first_begun_at(s, k, t);
-  int r = k->episode == NO_EPISODE ? open_episode(s, k, t) : 0;
-  for (; r == 0 && number != NONE; number = s->pairs[number].next) r = name_client(s, &s->pairs[number], k->episode);
-  if (r < 0) return r;
+  if (k->episode == NO_EPISODE) open_episode(s, k, t);
+  for (; number != NONE; number = s->pairs[number].next) name_client(s, &s->pairs[number], k->episode);
   if (k->holders > s->check->episodes[k->episode].depth) s->check->episodes[k->episode].depth = k->holders;
   mark_overlap(s, k, t);
-  return 0;
 }
 
 /* ---- the sweep --------------------------------------------------------------------------------------------------- */
 
 /* The order of these steps is the meaning of equal times: holds, then who meets whom, then
  * accesses, then what later instants may know. */
-static int sweep_instant(struct sweep *s, size_t begin, size_t end) {
+static void sweep_instant(struct sweep *s, size_t begin, size_t end) {
   const struct lb_event *e = s->history->events;
-  int r = 0;
-  for (size_t i = begin; i < end && r == 0; i++) r = apply(s, &e[i], i);
-  for (size_t i = 0; i < s->touched_count && r == 0; i++) r = settle(s, &s->keys[s->touched[i]], e[begin].t);
+  for (size_t i = begin; i < end; i++) apply(s, &e[i], i);
+  for (size_t i = 0; i < s->touched_count; i++) settle(s, &s->keys[s->touched[i]], e[begin].t);
   s->touched_count = 0;
-  for (size_t i = begin; i < end && r == 0; i++) r = lb_check_access(s, &e[i]);
-  for (size_t i = begin; i < end && r == 0; i++) r = lb_check_remember_access(s, &e[i]);
-  return r;
+  for (size_t i = begin; i < end; i++) lb_check_access(s, &e[i]);
+  for (size_t i = begin; i < end; i++) lb_check_remember_access(s, &e[i]);
 }
 
-static int sweep_all(struct sweep *s) {
+static void sweep_all(struct sweep *s) {
   const struct lb_event *e = s->history->events;
-  int r = 0;
-  for (size_t i = 0, end; i < s->history->count && r == 0; i = end) {
+  for (size_t i = 0, end; i < s->history->count; i = end) {
     for (end = i + 1; end < s->history->count && e[end].t == e[i].t; end++) {
     }
-    r = sweep_instant(s, i, end);
+    sweep_instant(s, i, end);
   }
-  return r;
 }
 
 /* The end of the file closes what is still open: double holds last until the last event, and so do orphans without a
@@ -434,13 +402,12 @@ static void find_permits(const struct lb_history *h, uint64_t *ret) {
 }
 
 /* One more than needed of each, so that no allocation is of 0 bytes. */
-static int prepare(struct sweep *s) {
+static void prepare(struct sweep *s) {
   size_t keys = s->history->keys.count, clients = s->history->clients.count;
-  s->keys = malloc((keys + 1) * sizeof *s->keys);
-  s->touched = malloc((keys + 1) * sizeof *s->touched);
-  s->client_pairs = malloc((clients + 1) * sizeof *s->client_pairs);
-  s->permits = malloc((keys + 1) * sizeof *s->permits);
-  if (!s->keys || !s->touched || !s->client_pairs || !s->permits) return -ENOMEM;
+  s->keys = lb_need(malloc((keys + 1) * sizeof *s->keys));
+  s->touched = lb_need(malloc((keys + 1) * sizeof *s->touched));
+  s->client_pairs = lb_need(malloc((clients + 1) * sizeof *s->client_pairs));
+  s->permits = lb_need(malloc((keys + 1) * sizeof *s->permits));
   find_permits(s->history, s->permits);
   for (size_t i = 0; i < keys; i++)
     s->keys[i] = (struct key){.permits = s->permits[i],
@@ -450,23 +417,20 @@ static int prepare(struct sweep *s) {
                               .episode = NO_EPISODE,
                               .access_client = NONE};
   for (size_t i = 0; i < clients; i++) s->client_pairs[i] = NONE;
-  return 0;
 }
 
-int lb_check_history(const struct lb_history *whole, struct lb_check *ret) {
+void lb_check_history(const struct lb_history *whole, struct lb_check *ret) {
   struct lb_history asked = *whole, *history = &asked;
   struct sweep s = {.history = history, .whole = whole->count, .check = ret};
   asked.count = lb_evidence_closing_begins(
       whole); /* who asks again at the end may be granted the lock beside a holder that stands still: the scenario did not ask that */
   *ret = (struct lb_check){.counters = lb_counters_none()};
-  int r = prepare(&s);
-  if (r == 0) {
-    r = lb_check_find_faults(&s);
-    if (r == 0) r = sweep_all(&s);
-    if (r == 0) r = lb_check_order(history, s.permits, ret);
-    if (r == 0) finish(&s);
-    for (size_t i = 0; i < history->keys.count; i++) free(s.keys[i].orphans);
-  }
+  prepare(&s);
+  lb_check_find_faults(&s);
+  sweep_all(&s);
+  lb_check_order(history, s.permits, ret);
+  finish(&s);
+  for (size_t i = 0; i < history->keys.count; i++) free(s.keys[i].orphans);
   free(s.keys);
   free(s.touched);
   free(s.permits);
@@ -474,8 +438,6 @@ int lb_check_history(const struct lb_history *whole, struct lb_check *ret) {
   free(s.pairs);
   free(s.faults);
   lb_pairs_clear(&s.numbers);
-  if (r < 0) lb_check_clear(ret);
-  return r;
 }
 
 void lb_check_clear(struct lb_check *check) {

@@ -87,9 +87,8 @@ struct lb_check {
   bool revived;           /* a client that had lost the lock had it renewed while another one held */
 };
 
-/* Judges a sorted history (lb_history_load sorts). 0, or -ENOMEM. *ret is released with
- * lb_check_clear(). */
-int lb_check_history(const struct lb_history *history, struct lb_check *ret);
+/* Judges a sorted history (lb_history_load sorts). *ret is released with lb_check_clear(). */
+void lb_check_history(const struct lb_history *history, struct lb_check *ret);
 void lb_check_clear(struct lb_check *check);
 /* True when mutual exclusion was lost: double holds, or a dirty access, or a lost update, or a
  * token regression. `past_lease`: late ones count, too. */

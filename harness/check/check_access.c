@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/need.h"
+
 /* ---- Lost updates: every critical section writes what it read plus one, so the last value should have
  * grown over the first one read by the number of accepted writes. What is missing was overwritten
  * by a client that had read an older value.
@@ -103,21 +105,16 @@ static void note_grants(struct sweep *s) {
   }
 }
 
-int lb_check_find_faults(struct sweep *s) {
+void lb_check_find_faults(struct sweep *s) {
   const struct lb_history *h = s->history;
-  size_t capacity = 0;
   for (size_t i = 0; i < h->count; i++) {
     const struct lb_event *e = &h->events[i];
     if (e->kind == LB_EV_PROVED || e->kind == LB_EV_UNUSED) note(s, e);
     if (e->kind != LB_EV_FAULT) continue;
-    struct charged *more = lb_check_grown(s->faults, s->fault_count, &capacity, sizeof *more);
-    if (!more) return -ENOMEM;
-    s->faults = more;
-    s->faults[s->fault_count++] = (struct charged){.t = e->t, .step = step_of(h, e)};
+    LB_APPEND(s->faults, s->fault_count) = (struct charged){.t = e->t, .step = step_of(h, e)};
   }
   drop_unused(s);
   note_grants(s);
-  return 0;
 }
 
 static void charge_damage(struct sweep *s, uint64_t t) {
@@ -189,10 +186,9 @@ static bool is_access(const struct lb_event *e) {
 /* What the resource refused did no harm. What a holder does whose hold
  * met others only when leases were over is excused with that hold. Several that hold a key by permits
  * use the resource together. */
-int lb_check_access(struct sweep *s, const struct lb_event *e) {
-  if (!is_access(e) || s->keys[e->key].permits > 1) return 0;
+void lb_check_access(struct sweep *s, const struct lb_event *e) {
+  if (!is_access(e) || s->keys[e->key].permits > 1) return;
   struct pair *p = lb_check_pair(s, e->client, e->key);
-  if (!p) return -ENOMEM;
   bool excused = holds_at(p, e->t) && p->overlap == OVERLAP_LATE;
   bool dirty = is_dirty(s, p, e), stale = e->kind == LB_EV_WRITE && is_overtaken(s, p);
   s->check->dirty_accesses += dirty;
@@ -202,16 +198,13 @@ int lb_check_access(struct sweep *s, const struct lb_event *e) {
   s->check->unexcused.stale_writes += stale && !excused;
   if (e->kind == LB_EV_READ) p->read_early = e->flags & LB_EVF_EARLY;
   follow_value(&s->keys[e->key].values, e, excused, p->read_early);
-  return 0;
 }
 
-int lb_check_remember_access(struct sweep *s, const struct lb_event *e) {
-  if (!is_access(e) || e->flags & LB_EVF_EARLY) return 0;
+void lb_check_remember_access(struct sweep *s, const struct lb_event *e) {
+  if (!is_access(e) || e->flags & LB_EVF_EARLY) return;
   const struct pair *p = lb_check_pair(s, e->client, e->key);
   struct key *k = &s->keys[e->key];
-  if (!p) return -ENOMEM;
-  if (!p->granted || (k->access_client != NONE && p->granted_t <= k->access_granted_t)) return 0;
+  if (!p->granted || (k->access_client != NONE && p->granted_t <= k->access_granted_t)) return;
   k->access_client = e->client;
   k->access_granted_t = p->granted_t;
-  return 0;
 }

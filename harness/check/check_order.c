@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/need.h"
+
 struct fence { /* the largest one so far; or none */
   bool any;
   uint64_t number;
@@ -45,44 +47,35 @@ struct order {
   struct fences *keys;
   struct lb_pairs numbers;
   struct ask *asks; /* by number of the pair */
-  size_t ask_capacity;
 };
 
-/* What is known of this client's asking for this key. NULL = no memory. */
+/* What is known of this client's asking for this key. */
 static struct ask *find_ask(struct order *o, const struct lb_event *e) {
   uint32_t before = o->numbers.count, number = lb_pairs_number(&o->numbers, e->client, e->key);
-  if (number == UINT32_MAX) return NULL;
   if (o->numbers.count > before) {
-    struct ask *more = lb_check_grown(o->asks, number, &o->ask_capacity, sizeof *more);
-    if (!more) return NULL;
-    o->asks = more;
+    o->asks = lb_need_one_more(o->asks, number, sizeof *o->asks);
     o->asks[number] = (struct ask){0};
   }
   return &o->asks[number];
 }
 
-static int note_ask(struct order *o, const struct lb_event *e) {
+static void note_ask(struct order *o, const struct lb_event *e) {
   struct ask *ask = find_ask(o, e);
-  if (!ask) return -ENOMEM;
   ask->any = true;
   ask->any_before = o->keys[e->key].any.fence;
   ask->exclusive_before = o->keys[e->key].exclusive.fence;
-  return 0;
 }
 
-static int note_end(struct order *o, const struct lb_event *e) {
+static void note_end(struct order *o, const struct lb_event *e) {
   struct ask *ask = find_ask(o, e);
-  if (!ask) return -ENOMEM;
   if (e->kind == LB_EV_LOST) ask->depth = 0;
   else if (ask->depth > 0) ask->depth--;
-  return 0;
 }
 
 /* Crashes are few, so all pairs are looked at. */
-static int note_crash(struct order *o, const struct lb_event *e) {
+static void note_crash(struct order *o, const struct lb_event *e) {
   for (uint32_t i = 0; i < o->numbers.count; i++)
     if (o->numbers.pair[i] >> 32 == e->client) o->asks[i].depth = 0;
-  return 0;
 }
 
 static void note_hold(struct ask *ask, const struct lb_event *e) {
@@ -108,7 +101,7 @@ static void keep_largest(struct granted *granted, const struct lb_event *e) {
 
 /* A number that is not the largest leaves that as it is: every later grant that is not above it is
  * held against it, too. */
-static int count_grant(struct lb_check *c, struct order *o, const struct lb_event *e) {
+static void count_grant(struct lb_check *c, struct order *o, const struct lb_event *e) {
   struct fences *k = &o->keys[e->key];
   c->grants++;
   if (k->last_client != e->client) k->unused = k->granted;
@@ -120,14 +113,12 @@ static int count_grant(struct lb_check *c, struct order *o, const struct lb_even
   k->last_client = e->client;
   k->last_shared = e->flags & LB_EVF_SHARED;
   struct ask *ask = find_ask(o, e);
-  if (!ask) return -ENOMEM;
   if (e->flags & LB_EVF_FENCE && o->permits[e->key] == 1) c->token_regressions += is_regression(k, ask, e);
   note_hold(ask, e);
   ask->any = false;
-  if (!(e->flags & LB_EVF_FENCE)) return 0;
+  if (!(e->flags & LB_EVF_FENCE)) return;
   keep_largest(&k->any, e);
   if (!(e->flags & LB_EVF_SHARED)) keep_largest(&k->exclusive, e);
-  return 0;
 }
 
 /* Whether the resource refused it or not: a write with an older fence than one seen is what the
@@ -166,14 +157,13 @@ static void count_left(struct lb_check *c, const struct lb_history *h, const str
   c->servers_left += lb_event_fact(h, e)->present;
 }
 
-/* 0 or -ENOMEM. */
-static int look_at(struct lb_check *c, struct order *o, const struct lb_history *h, const struct lb_event *e) {
+static void look_at(struct lb_check *c, struct order *o, const struct lb_history *h, const struct lb_event *e) {
   switch (e->kind) {
-    case LB_EV_ACQUIRE: return note_ask(o, e);
-    case LB_EV_GRANTED: return count_grant(c, o, e);
+    case LB_EV_ACQUIRE: note_ask(o, e); break;
+    case LB_EV_GRANTED: count_grant(c, o, e); break;
     case LB_EV_RELEASE:
-    case LB_EV_LOST: return note_end(o, e);
-    case LB_EV_CRASH: return note_crash(o, e);
+    case LB_EV_LOST: note_end(o, e); break;
+    case LB_EV_CRASH: note_crash(o, e); break;
     case LB_EV_READ:
     case LB_EV_WRITE:
       count_fence(c, &o->keys[e->key], e);
@@ -186,7 +176,6 @@ static int look_at(struct lb_check *c, struct order *o, const struct lb_history 
     case LB_EV_LEFT: count_left(c, h, e); break;
     default: break;
   }
-  return 0;
 }
 
 /* A fault counts from the first one without a grant since: a second fault does not begin the time
@@ -203,13 +192,11 @@ static void note_unavailable(const struct lb_history *history, struct lb_check *
   if (fault) lb_keep_longest(&c->unavailable_ns, fault->t, history->events[history->count - 1].t);
 }
 
-int lb_check_order(const struct lb_history *history, const uint64_t *permits, struct lb_check *c) {
-  struct order o = {.permits = permits, .keys = calloc(history->keys.count + 1, sizeof *o.keys)};
-  int r = o.keys ? 0 : -ENOMEM;
-  for (size_t i = 0; i < history->count && r == 0; i++) r = look_at(c, &o, history, &history->events[i]);
+void lb_check_order(const struct lb_history *history, const uint64_t *permits, struct lb_check *c) {
+  struct order o = {.permits = permits, .keys = lb_need(calloc(history->keys.count + 1, sizeof *o.keys))};
+  for (size_t i = 0; i < history->count; i++) look_at(c, &o, history, &history->events[i]);
   note_unavailable(history, c);
   free(o.keys);
   free(o.asks);
   lb_pairs_clear(&o.numbers);
-  return r;
 }

@@ -8,7 +8,7 @@
 #include "check.h"
 
 /* What follows the sorted order and needs no holds: grants, hand-offs, fences, what guards found.
- * `permits`: by key. 0 or -ENOMEM. */
-int lb_check_order(const struct lb_history *history, const uint64_t *permits, struct lb_check *check);
+ * `permits`: by key. */
+void lb_check_order(const struct lb_history *history, const uint64_t *permits, struct lb_check *check);
 
 #endif

@@ -72,7 +72,7 @@ struct key {
   struct lb_values values;
   bool wanted_alone;      /* an exclusive request came after the latest exclusive grant */
   struct orphan *orphans; /* that no other client was granted the key after */
-  size_t orphan_count, orphan_capacity;
+  size_t orphan_count;
 };
 
 struct charged { /* a fault, and what it cost */
@@ -87,22 +87,18 @@ struct sweep {
   struct lb_check *check;
   struct lb_pairs numbers;
   struct pair *pairs;
-  size_t pair_capacity;
   struct key *keys;
   uint64_t *permits;      /* by key */
   uint32_t *client_pairs; /* by client: head of the list through next_of_client */
   uint32_t *touched;      /* keys whose holders changed in this instant */
   size_t touched_count;
-  size_t episode_capacity;
   struct charged *faults;
   size_t fault_count;
 };
 
-/* What is known of this client and this key, made new at the first time. NULL = no memory. The
- * array may move: no pointer to a pair outlives the next call. */
+/* What is known of this client and this key, made new at the first time. The array may
+ * move: no pointer to a pair outlives the next call. */
 struct pair *lb_check_pair(struct sweep *sweep, uint32_t client, uint32_t key);
-/* An array with room for one more than count, or NULL; the old one stays valid then. */
-void *lb_check_grown(void *array, size_t count, size_t *capacity, size_t item);
 /* A time is -1 until there was one; so the first of length 0 is kept, too. */
 static inline void lb_keep_longest(int64_t *longest, uint64_t from, uint64_t to) {
   if ((int64_t)(to - from) > *longest) *longest = (int64_t)(to - from);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/need.h"
 #include "evidence.h"
 
 struct pass {
@@ -72,13 +73,14 @@ static bool step(struct pass *p, const struct lb_event *e, struct lb_circle *ret
 bool lb_circle_find(const struct lb_history *history, struct lb_circle *ret) {
   size_t keys = history->keys.count, clients = history->clients.count, end = lb_evidence_closing_begins(history);
   struct pass p = {.history = history,
-                   .owner = malloc((keys + 1) * sizeof *p.owner),
-                   .depth = calloc(keys + 1, sizeof *p.depth),
-                   .waits = malloc((clients + 1) * sizeof *p.waits)};
-  bool found = false, ready = keys > 1 && p.owner && p.depth && p.waits; /* one key makes no circle */
-  for (size_t i = 0; ready && i < keys; i++) p.owner[i] = LB_NO_NAME;
-  for (size_t i = 0; ready && i < clients; i++) p.waits[i] = LB_NO_NAME;
-  for (size_t i = 0; ready && i < end && !found; i++) found = step(&p, &history->events[i], ret);
+                   .owner = lb_need(malloc((keys + 1) * sizeof *p.owner)),
+                   .depth = lb_need(calloc(keys + 1, sizeof *p.depth)),
+                   .waits = lb_need(malloc((clients + 1) * sizeof *p.waits))};
+  bool found = false;
+  if (keys < 2) end = 0; /* one key makes no circle */
+  for (size_t i = 0; i < keys; i++) p.owner[i] = LB_NO_NAME;
+  for (size_t i = 0; i < clients; i++) p.waits[i] = LB_NO_NAME;
+  for (size_t i = 0; i < end && !found; i++) found = step(&p, &history->events[i], ret);
   free(p.owner);
   free(p.depth);
   free(p.waits);

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/need.h"
+
 /* The latest thing that is known of `client` and `key` before event `end`: the event that says so,
  * or NULL. *ret_lease is the one that says how long that lasts: the same, or the latest renewal
  * since. */
@@ -519,10 +521,9 @@ static bool sweep(const struct guarded *g, uint32_t *last, size_t *ret_checks, s
 enum lb_guard_evidence lb_evidence_guard(const struct lb_history *h, const char *const *servers, size_t count,
                                          size_t needed, uint32_t *ret_client) {
   struct guarded g = {.h = h, .servers = servers, .count = count, .needed = needed};
-  uint32_t *last = malloc((h->keys.count + 1) * sizeof *last);
+  uint32_t *last = lb_need(malloc((h->keys.count + 1) * sizeof *last));
   const struct lb_event *stop;
   size_t checks = 0, answered = 0;
-  if (!last) abort(); /* as in history.c: half an answer would be a wrong one */
   for (size_t i = 0; i < h->keys.count; i++) last[i] = LB_NO_NAME;
   bool counts = sweep(&g, last, &checks, &answered, &stop);
   free(last);
@@ -561,9 +562,8 @@ bool lb_evidence_refused(const struct lb_history *h) {
 /* The client that was granted last holds, so no client has overtaken it. A shared lock may have several holders, so
  * there no number has to be the largest. */
 uint64_t lb_evidence_refused_holder(const struct lb_history *h) {
-  uint32_t *last = malloc((h->keys.count + 1) * sizeof *last);
+  uint32_t *last = lb_need(malloc((h->keys.count + 1) * sizeof *last));
   uint64_t refused = 0;
-  if (!last) abort();
   for (size_t i = 0; i < h->keys.count; i++) last[i] = LB_NO_NAME;
   for (size_t i = 0; i < h->count; i++) {
     const struct lb_event *e = &h->events[i];

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/need.h"
+
 /* ---- inside ---- */
 
 enum place { OUTSIDE, ASKS, HOLDS, RELEASES };
@@ -75,12 +77,11 @@ static void step(const struct pass *p, struct client *c, const struct lb_event *
   }
 }
 
-int lb_inside_measure(const struct lb_history *h, const struct lb_stats *stats, struct lb_inside *ret) {
-  struct client *clients = calloc(h->clients.count + 1, sizeof *clients);
+void lb_inside_measure(const struct lb_history *h, const struct lb_stats *stats, struct lb_inside *ret) {
+  struct client *clients = lb_need(calloc(h->clients.count + 1, sizeof *clients));
   struct pass p = {stats->begin_ns, stats->end_ns, ret};
   double most = (double)(p.end - p.begin) * LB_SELF_IDLE / 100;
   *ret = (struct lb_inside){0};
-  if (!clients) return -ENOMEM;
   for (size_t i = 0; i < h->count; i++)
     if (h->events[i].client < h->clients.count) step(&p, &clients[h->events[i].client], &h->events[i]);
   for (size_t i = 0; i < h->clients.count; i++) {
@@ -93,7 +94,6 @@ int lb_inside_measure(const struct lb_history *h, const struct lb_stats *stats, 
     ret->idle_starts += c->due;
   }
   free(clients);
-  return 0;
 }
 
 double lb_self_latency_s(const struct lb_stats *st) {

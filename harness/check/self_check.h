@@ -31,8 +31,7 @@ struct lb_inside {
   uint64_t idle,
       idle_starts; /* clients that were inside for less than LB_SELF_IDLE of it, and their starts that were due in it */
 };
-/* 0 or -ENOMEM. */
-int lb_inside_measure(const struct lb_history *history, const struct lb_stats *stats, struct lb_inside *ret);
+void lb_inside_measure(const struct lb_history *history, const struct lb_stats *stats, struct lb_inside *ret);
 
 struct lb_self_facts {
   double seconds;

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/need.h"
+
 #define NS_PER_S UINT64_C(1000000000)
 #define NO_EVENT SIZE_MAX
 #define NO_CLIENT UINT32_MAX
@@ -33,7 +35,7 @@ struct key {
   uint32_t holders;    /* of a lock that excludes: 0 or 1 */
   /* Events after which no client held it, since another client was granted it: the first after each that asked. */
   size_t *releases;
-  size_t release_count, release_capacity;
+  size_t release_count;
   bool new_waiter;       /* another client has asked since the last of them, or may have before the first */
   uint32_t asking;       /* clients that ask for it */
   bool wanted;           /* a client has asked since the latest grant ... */
@@ -57,7 +59,6 @@ struct pass {
   uint64_t begin_t, end_t;
   struct lb_pairs numbers;
   struct pair *pairs;
-  size_t pair_capacity;
   struct key *keys;
   struct client *clients;
   struct lb_hist *second_wait; /* of the second `second` */
@@ -204,15 +205,10 @@ static void close_denials(const struct pass *p) {
 
 static struct pair *find_pair(struct pass *p, const struct lb_event *e) {
   uint32_t before = p->numbers.count, number = lb_pairs_number(&p->numbers, e->client, e->key);
-  if (number == UINT32_MAX) return NULL;
-  if (number >= p->pair_capacity) {
-    size_t wanted = p->pair_capacity ? p->pair_capacity * 2 : 64;
-    struct pair *more = realloc(p->pairs, wanted * sizeof *more);
-    if (!more) return NULL;
-    p->pairs = more;
-    p->pair_capacity = wanted;
+  if (p->numbers.count > before) {
+    p->pairs = lb_need_one_more(p->pairs, number, sizeof *p->pairs);
+    p->pairs[number] = no_pair;
   }
-  if (p->numbers.count > before) p->pairs[number] = no_pair;
   return &p->pairs[number];
 }
 
@@ -297,26 +293,19 @@ static void end_hold(struct key *key, struct pair *pair) {
   pair->granted = NO_EVENT;
 }
 
-static int add_release(struct key *key, size_t event) {
-  if (key->release_count == key->release_capacity) {
-    size_t wanted = key->release_capacity ? key->release_capacity * 2 : 4;
-    size_t *more = realloc(key->releases, wanted * sizeof *more);
-    if (!more) return -ENOMEM;
-    key->releases = more, key->release_capacity = wanted;
-  }
-  key->releases[key->release_count++] = event;
+static void add_release(struct key *key, size_t event) {
+  LB_APPEND(key->releases, key->release_count) = event;
   key->new_waiter = false;
-  return 0;
 }
 
-static int release(struct pass *p, struct pair *pair, const struct lb_event *e, size_t event) {
+static void release(struct pass *p, struct pair *pair, const struct lb_event *e, size_t event) {
   struct key *key = &p->keys[e->key];
-  if (pair->granted != NO_EVENT && --pair->depth > 0) return 0; /* it still holds */
+  if (pair->granted != NO_EVENT && --pair->depth > 0) return; /* it still holds */
   bool held = pair->granted != NO_EVENT;
   if (held && pair->measured) lb_hist_add(&p->stats->hold, e->t - p->history->events[pair->granted].t);
   end_hold(key, pair);
   pair->freeing = event;
-  return held && key->holders == 0 && key->new_waiter ? add_release(key, event) : 0;
+  if (held && key->holders == 0 && key->new_waiter) add_release(key, event);
 }
 
 /* A confirmation without a request of this hold is that of an older debt. */
@@ -355,16 +344,15 @@ static void crash(struct pass *p, uint32_t client, uint64_t t) {
   p->clients[client].waiting = 0;
 }
 
-static int step(struct pass *p, const struct lb_event *e, size_t event) {
+static void step(struct pass *p, const struct lb_event *e, size_t event) {
   if (e->kind == LB_EV_CRASH) crash(p, e->client, e->t);
   if (e->client != LB_NO_NAME) follow(p, e, event);
-  if (e->client == LB_NO_NAME || e->key == LB_NO_NAME || e->kind == LB_EV_CRASH) return 0;
+  if (e->client == LB_NO_NAME || e->key == LB_NO_NAME || e->kind == LB_EV_CRASH) return;
   struct pair *pair = find_pair(p, e);
-  if (!pair) return -ENOMEM;
   switch (e->kind) {
     case LB_EV_ACQUIRE: count_ask(p, pair, e, event); break;
     case LB_EV_GRANTED: grant(p, pair, e, event); break;
-    case LB_EV_RELEASE: return release(p, pair, e, event);
+    case LB_EV_RELEASE: release(p, pair, e, event); break;
     case LB_EV_RELEASED: released(p, pair, e); break;
     case LB_EV_LOST: end_hold(&p->keys[e->key], pair); break;
     case LB_EV_BUSY:
@@ -375,25 +363,21 @@ static int step(struct pass *p, const struct lb_event *e, size_t event) {
       break;
     default: break;
   }
-  return 0;
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
-static int prepare(struct pass *p) {
+static void prepare(struct pass *p) {
   const struct lb_history *h = p->history;
   uint64_t length = p->end_t - p->begin_t, seconds = length / NS_PER_S + (length % NS_PER_S != 0 || length == 0);
-  p->keys = calloc(h->keys.count + 1, sizeof *p->keys);
-  p->clients = calloc(h->clients.count + 1, sizeof *p->clients);
-  p->second_wait = calloc(1, sizeof *p->second_wait);
-  if (!p->keys || !p->clients || !p->second_wait) return -ENOMEM;
+  p->keys = lb_need(calloc(h->keys.count + 1, sizeof *p->keys));
+  p->clients = lb_need(calloc(h->clients.count + 1, sizeof *p->clients));
+  p->second_wait = lb_need(calloc(1, sizeof *p->second_wait));
   for (size_t i = 0; i < h->keys.count; i++) p->keys[i].granted_to = NO_CLIENT;
-  if (h->count == 0 || seconds > LB_STATS_SECONDS_MAX) return 0;
-  p->stats->series = calloc(seconds, sizeof *p->stats->series);
-  if (!p->stats->series) return -ENOMEM;
+  if (h->count == 0 || seconds > LB_STATS_SECONDS_MAX) return;
+  p->stats->series = lb_need(calloc(seconds, sizeof *p->stats->series));
   p->stats->series_count = seconds;
   for (size_t i = 0; i < seconds; i++) p->stats->series[i].second = (uint32_t)i;
-  return 0;
 }
 
 /* A client that waits when the window begins has asked for what is granted in it. */
@@ -419,33 +403,28 @@ static void judge_fairness(const struct pass *p) {
   s->jain = squares > 0 ? sum * sum / (asked * squares) : 0;
 }
 
-int lb_stats_history(const struct lb_history *history, struct lb_stats *ret) {
+void lb_stats_history(const struct lb_history *history, struct lb_stats *ret) {
   struct pass p = {.history = history, .stats = ret};
   memset(ret, 0, sizeof *ret);
   ret->no_grant_ns = ret->no_grant_open_ns = ret->left_out_ns = ret->left_out_open_ns = -1;
   find_window(&p);
-  int r = prepare(&p);
-  for (size_t i = 0; r == 0 && i < history->count; i++) {
+  prepare(&p);
+  for (size_t i = 0; i < history->count; i++) {
     if (i == p.begin) carry_over(&p);
-    r = step(&p, &history->events[i], i);
+    step(&p, &history->events[i], i);
   }
-  if (r == 0) {
-    close_second(&p);
-    close_wants(&p);
-    close_denials(&p);
-    judge_fairness(&p);
-    if (ret->seconds > 0)
-      ret->grants_per_s = (double)ret->grants / ret->seconds,
-      ret->handoffs_per_s = (double)ret->handoffs / ret->seconds;
-  }
-  for (size_t i = 0; p.keys && i < history->keys.count; i++) free(p.keys[i].releases);
+  close_second(&p);
+  close_wants(&p);
+  close_denials(&p);
+  judge_fairness(&p);
+  if (ret->seconds > 0)
+    ret->grants_per_s = (double)ret->grants / ret->seconds, ret->handoffs_per_s = (double)ret->handoffs / ret->seconds;
+  for (size_t i = 0; i < history->keys.count; i++) free(p.keys[i].releases);
   free(p.keys);
   free(p.clients);
   free(p.second_wait);
   free(p.pairs);
   lb_pairs_clear(&p.numbers);
-  if (r < 0) lb_stats_clear(ret);
-  return r;
 }
 
 void lb_stats_clear(struct lb_stats *stats) {

@@ -73,8 +73,8 @@ struct lb_stats {
 };
 #define LB_STATS_SECONDS_MAX 604800 /* a week; bounds the memory that a file with wild times can ask for */
 
-/* 0 or -ENOMEM. Release with lb_stats_clear(). */
-int lb_stats_history(const struct lb_history *history, struct lb_stats *ret);
+/* Release with lb_stats_clear(). */
+void lb_stats_history(const struct lb_history *history, struct lb_stats *ret);
 void lb_stats_clear(struct lb_stats *stats);
 /* Fills in the counters with LB_FROM_STATS. */
 void lb_stats_counters(const struct lb_stats *stats, struct lb_counters *ret);

@@ -85,9 +85,8 @@ static int read_directed(const struct lb_story *told, const struct lb_directed_o
   struct lb_error err;
   int code = lb_cli_load_history(told->trial.history, &history);
   if (code) return code;
-  int r = lb_check_history(&history, &check);
-  if (r < 0) return lb_history_clear(&history), lb_complain(LB_EXIT_FAILURE, "%s", strerror(-r));
-  r = lb_directed_read(&history, &check, of, ret, &err);
+  lb_check_history(&history, &check);
+  int r = lb_directed_read(&history, &check, of, ret, &err);
   lb_check_clear(&check);
   lb_history_clear(&history);
   return r < 0 ? lb_complain(LB_EXIT_USAGE, "shrink: %s", err.text) : 0;

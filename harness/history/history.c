@@ -15,6 +15,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/need.h"
 #include "base/text.h"
 #include "history_form.h"
 
@@ -25,15 +26,10 @@ const struct lb_fact lb_no_fact = {.what = LB_NO_NAME,
                                    .from = LB_NO_NAME,
                                    .host = LB_NO_NAME};
 
-static void *must(void *memory) {
-  if (!memory) abort(); /* no caller of these void functions could go on with half a history */
-  return memory;
-}
-
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static char *copy_as_utf8(const char *name) {
-  char *copy = must(strdup(name));
+  char *copy = lb_need_text(name);
   for (size_t i = 0, left = strlen(copy), n; left > 0; i += n, left -= n) {
     n = lb_text_utf8_length(copy + i, left);
     if (n == 0) copy[i] = '?', n = 1;
@@ -59,8 +55,8 @@ static uint32_t *find_slot(const struct lb_names *names, const char *name) {
 static void grow_names(struct lb_names *names) {
   names->slot_count = names->slot_count ? names->slot_count * 2 : 16;
   free(names->slots);
-  names->slots = must(calloc(names->slot_count, sizeof *names->slots));
-  names->name = must(realloc(names->name, names->slot_count / 2 * sizeof *names->name));
+  names->slots = lb_need(calloc(names->slot_count, sizeof *names->slots));
+  names->name = lb_need(realloc(names->name, names->slot_count / 2 * sizeof *names->name));
   for (size_t i = 0; i < names->count; i++) *find_slot(names, names->name[i]) = (uint32_t)i + 1;
 }
 
@@ -141,7 +137,7 @@ void lb_history_add(struct lb_history *history, const struct lb_event *event) {
 uint32_t lb_history_facts_add(struct lb_history *history, const struct lb_fact *fact) {
   if (history->fact_count >= history->fact_capacity) {
     history->fact_capacity = history->fact_count < 8 ? 16 : history->fact_count * 2;
-    history->facts = must(realloc(history->facts, history->fact_capacity * sizeof *fact));
+    history->facts = lb_need(realloc(history->facts, history->fact_capacity * sizeof *fact));
   }
   history->facts[history->fact_count] = *fact;
   return (uint32_t)history->fact_count++;
@@ -243,26 +239,17 @@ static uint32_t *pair_slot(const struct lb_pairs *pairs, uint64_t pair) {
   return &pairs->slots[i];
 }
 
-/* False = no memory; then everything is as it was. */
-static bool grow_pairs(struct lb_pairs *pairs) {
-  size_t slot_count = pairs->slot_count ? pairs->slot_count * 2 : 64;
-  uint32_t *slots = calloc(slot_count, sizeof *slots);
-  uint64_t *pair = realloc(pairs->pair, slot_count / 2 * sizeof *pair);
-  if (pair) pairs->pair = pair;
-  if (!slots || !pair) {
-    free(slots);
-    return false;
-  }
+static void grow_pairs(struct lb_pairs *pairs) {
+  pairs->slot_count = pairs->slot_count ? pairs->slot_count * 2 : 64;
   free(pairs->slots);
-  pairs->slots = slots;
-  pairs->slot_count = slot_count;
+  pairs->slots = lb_need(calloc(pairs->slot_count, sizeof *pairs->slots));
+  pairs->pair = lb_need(realloc(pairs->pair, pairs->slot_count / 2 * sizeof *pairs->pair));
   for (uint32_t i = 0; i < pairs->count; i++) *pair_slot(pairs, pairs->pair[i]) = i + 1;
-  return true;
 }
 
 uint32_t lb_pairs_number(struct lb_pairs *pairs, uint32_t client, uint32_t key) {
   uint64_t pair = (uint64_t)client << 32 | key;
-  if (pairs->count >= pairs->slot_count / 2 && !grow_pairs(pairs)) return UINT32_MAX;
+  if (pairs->count >= pairs->slot_count / 2) grow_pairs(pairs);
   uint32_t *slot = pair_slot(pairs, pair);
   if (*slot == 0) {
     pairs->pair[pairs->count++] = pair;

@@ -233,7 +233,7 @@ struct lb_pairs {
   uint32_t *slots; /* number plus one, 0 = empty */
   size_t slot_count;
 };
-/* The number of a pair, which is `count - 1` if it is new; UINT32_MAX when memory is exhausted. */
+/* The number of a pair, which is `count - 1` if it is new. */
 uint32_t lb_pairs_number(struct lb_pairs *pairs, uint32_t client, uint32_t key);
 void lb_pairs_clear(struct lb_pairs *pairs);
 

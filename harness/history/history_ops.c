@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/csv.h"
+#include "base/need.h"
 
 const char *const lb_op_types[LB_OP_TYPE_COUNT] = {"invoke", "ok", "fail", "info"};
 const char *const lb_op_fs[LB_OP_F_COUNT] = {"acquire", "release"};
@@ -35,9 +36,7 @@ void lb_ops_clear(struct lb_ops *ops) {
 static void *grown(void *array, size_t wanted, size_t *capacity, size_t item) {
   if (wanted <= *capacity) return array;
   *capacity = wanted * 2;
-  void *more = realloc(array, *capacity * item);
-  if (!more) abort(); /* as lb_history_add() does */
-  return more;
+  return lb_need(realloc(array, *capacity * item));
 }
 
 uint32_t lb_ops_process(struct lb_ops *ops, const char *name) {

@@ -157,12 +157,11 @@ static void facts_of(const struct lb_stage *s, const struct lb_stats *stats, con
                                 .counted_back = s->counted_back};
 }
 
-int lb_gauge_judge(const struct lb_stage *s, const struct lb_stats *stats, struct lb_outcome *out) {
+void lb_gauge_judge(const struct lb_stage *s, const struct lb_stats *stats, struct lb_outcome *out) {
   struct lb_self_facts facts;
   struct lb_self_verdict verdict;
-  if (stats->grants == 0) return 0; /* there is no speed to speak of */
-  int r = lb_inside_measure(&s->history, stats, &facts.inside);
-  if (r < 0) return r;
+  if (stats->grants == 0) return; /* there is no speed to speak of */
+  lb_inside_measure(&s->history, stats, &facts.inside);
   facts_of(s, stats, out, &facts);
   lb_self_check(&facts, &verdict);
   out->speed_void = verdict.failed != 0;
@@ -176,5 +175,4 @@ int lb_gauge_judge(const struct lb_stage *s, const struct lb_stats *stats, struc
   size_t said = strlen(out->why);
   if (out->speed_void && (!said || out->verdict == LB_SAFE))
     snprintf(out->why + said, sizeof out->why - said, "%sno speed: %s", said ? "; " : "", verdict.why);
-  return 0;
 }

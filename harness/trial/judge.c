@@ -400,14 +400,15 @@ static void count_per_handoff(const struct lb_stats *stats, struct lb_outcome *o
 int lb_judge(struct lb_stage *s, struct lb_judgement *ret, struct lb_outcome *out) {
   *ret = (struct lb_judgement){0};
   int r = collect(s);
-  if (r == 0) r = lb_check_history(&s->history, &ret->check);
-  if (r == 0) r = lb_stats_history(&s->history, &ret->stats);
   if (r < 0) return r;
+  lb_check_history(&s->history, &ret->check);
+  lb_stats_history(&s->history, &ret->stats);
   lb_counters_take(&out->counters, &ret->check.counters, LB_FROM_CHECK);
   if (s->plan->scenario->kind != LB_KIND_TIMELINE)
     lb_stats_counters(&ret->stats, &out->counters), count_per_handoff(&ret->stats, out);
   decide_trial(s, ret, out);
-  return s->plan->scenario->kind == LB_KIND_LOAD ? lb_gauge_judge(s, &ret->stats, out) : 0;
+  if (s->plan->scenario->kind == LB_KIND_LOAD) lb_gauge_judge(s, &ret->stats, out);
+  return 0;
 }
 
 void lb_judgement_clear(struct lb_judgement *judgement) {

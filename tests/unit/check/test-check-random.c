@@ -100,7 +100,7 @@ static void random_histories_are_judged_as_by_brute_force(void **state) {
     struct lb_check check, brute;
     char text[200];
     random_history(seed, &h);
-    assert_int_equal(lb_check_history(&h, &check), 0);
+    lb_check_history(&h, &check);
     brute_check(&h, &brute);
     if (!brute_same(&h, &check, &brute, text, sizeof text)) {
       print_history(&h);
@@ -234,7 +234,7 @@ static void clean_histories_are_found_clean(void **state) {
     struct lb_history h;
     struct lb_check check;
     clean_history(&rng, &h);
-    assert_int_equal(lb_check_history(&h, &check), 0);
+    lb_check_history(&h, &check);
     if (lb_check_violated(&check, true) || check.fenced_off || check.depth != 1 || check.handoffs != HOLDS - 1)
       fail_msg("seed %llu: a clean history was not found clean", (unsigned long long)seed);
     lb_check_clear(&check);
@@ -253,7 +253,7 @@ static void every_mutation_is_caught(void **state) {
       clean_history(&rng, &h);
       mutations[m].apply(&h, 1 + (size_t)lb_rng_below(&rng, HOLDS - 2));
       lb_history_sort(&h);
-      assert_int_equal(lb_check_history(&h, &check), 0);
+      lb_check_history(&h, &check);
       if (counter_of(&check, &mutations[m]) == 0) {
         print_history(&h);
         fail_msg("seed %llu: %s was not caught", (unsigned long long)seed, mutations[m].name);

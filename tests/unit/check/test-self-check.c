@@ -219,8 +219,8 @@ static void measure(const char *lines) {
   struct lb_history h;
   struct lb_error err;
   if (parse_lines("test", lines, &h, &err) < 0) fail_msg("%s", err.text);
-  assert_int_equal(lb_stats_history(&h, &stats), 0);
-  assert_int_equal(lb_inside_measure(&h, &stats, &inside), 0);
+  lb_stats_history(&h, &stats);
+  lb_inside_measure(&h, &stats, &inside);
   lb_stats_clear(&stats);
   lb_history_clear(&h);
 }

@@ -67,7 +67,7 @@ static void read_it(const char *end, struct lb_directed *ret) {
   struct lb_check check;
   snprintf(text, sizeof text, "%s%s", before, end);
   if (parse_lines("h", text, &history, &err) < 0) fail_msg("%s", err.text);
-  assert_int_equal(lb_check_history(&history, &check), 0);
+  lb_check_history(&history, &check);
   if (lb_directed_read(&history, &check, &of, ret, &err) < 0) fail_msg("%s", err.text);
   lb_check_clear(&check);
   lb_history_clear(&history);

@@ -21,7 +21,7 @@ static void tell(const struct lb_history *h) {
   free(told);
   FILE *out = open_memstream(&told, &size);
   assert_non_null(out);
-  assert_int_equal(lb_check_history(h, &c), 0);
+  lb_check_history(h, &c);
   lb_explain(h, &c, &about, out);
   fclose(out);
   lb_check_clear(&c);

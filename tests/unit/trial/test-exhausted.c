@@ -47,68 +47,8 @@ int __wrap_fclose(FILE *file) {
   return EOF;
 }
 
-/* ---- the checker ------------------------------------------------------------------------------------------------- */
-
 static struct lb_event happened(uint64_t t, uint32_t client, uint32_t key, enum lb_event_kind kind) {
   return (struct lb_event){.t = t, .client = client, .key = key, .fact = LB_NO_NAME, .kind = (uint16_t)kind};
-}
-
-static void add(struct lb_history *h, struct lb_event event) { lb_history_add(h, &event); }
-
-static struct lb_history named(uint32_t clients, uint32_t keys) {
-  struct lb_history h = {0};
-  char name[20];
-  for (uint32_t i = 0; i < clients; i++) snprintf(name, sizeof name, "c%u", i), lb_names_add(&h.clients, name);
-  for (uint32_t i = 0; i < keys; i++) snprintf(name, sizeof name, "k%u", i), lb_names_add(&h.keys, name);
-  return h;
-}
-
-enum { CLIENTS = 20, KEYS = 20 };
-
-/* On each key all clients at once, then all of them die, then there are events of those who never held: every array of
- * the checker grows more than once. `more` reads come before these, so that another of them needs the room. */
-static struct lb_history crowded(uint32_t more) {
-  struct lb_history h = named(CLIENTS, KEYS);
-  uint64_t t = 0;
-  for (uint32_t k = 0; k < KEYS; k++)
-    for (uint32_t c = 0; c < CLIENTS / 2; c++) {
-      if (k % 2) add(&h, happened(++t, c, k, LB_EV_ACQUIRE));
-      add(&h, happened(++t, c, k, LB_EV_GRANTED));
-    }
-  for (uint32_t c = 0; c < CLIENTS / 2; c++) add(&h, happened(++t, c, LB_NO_NAME, LB_EV_CRASH));
-  for (uint32_t k = 0; k < more; k++) add(&h, happened(++t, 13, k, LB_EV_READ));
-  for (uint32_t k = 0; k < KEYS; k++) {
-    add(&h, happened(++t, 10, k, LB_EV_LOST));
-    add(&h, happened(++t, 11, k, LB_EV_RELEASE));
-    add(&h, happened(++t, 12, k, LB_EV_READ));
-  }
-  return h;
-}
-
-static void judge_short_of_memory(uint32_t more) {
-  struct lb_history h = crowded(more);
-  struct lb_check check;
-  long tries = 0;
-  for (;; tries++) {
-    memset(&check, 0x5a, sizeof check);
-    allocations_left = tries;
-    int r = lb_check_history(&h, &check);
-    allocations_left = -1;
-    if (r == 0) break;
-    assert_int_equal(r, -ENOMEM);
-    assert_null(check.episodes);
-    assert_int_equal(check.grants + check.double_holds + check.episode_count + check.dirty_accesses + check.depth, 0);
-  }
-  assert_true(tries > 100); /* as often it was short of memory at another place */
-  assert_int_equal(check.double_holds, KEYS);
-  assert_int_equal(check.episodes[0].client_count, CLIENTS / 2);
-  assert_int_equal(check.dirty_accesses, KEYS + more);
-  lb_check_clear(&check);
-  lb_history_clear(&h);
-}
-
-TEST(a_history_is_judged_wholly_or_not_at_all) {
-  for (uint32_t more = 0; more < 3; more++) judge_short_of_memory(more);
 }
 
 /* ---- a trial ----------------------------------------------------------------------------------------------------- */
