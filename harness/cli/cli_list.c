@@ -459,7 +459,6 @@ static int doctor_command(const struct lb_args *args) {
   const struct lb_topology *t;
   for (size_t i = 0; (t = lb_topology_at(i)); i++) good &= check_topology(t);
   good &= check_program("ip", "package iproute2: builds the network of a trial");
-  good &= check_program("nft", "package nftables: cuts links");
   good &= check_program("gnuplot", "package gnuplot-nox: draws the scaling once more");
   good &= check_namespaces();
   puts(good ? "this machine can run everything"

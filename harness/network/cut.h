@@ -29,7 +29,7 @@ struct lb_cut {      /* one that holds */
 
 /* From now on no packet goes these ways, also on connections that exist. What goes the same way as
  * in an older cut is dropped by this one first. Each way stands once in `ways`. 0, and *ret until
- * it is healed; or -errno with err. Then nothing is cut, or, if nft would not take back what it had
+ * it is healed; or -errno with err. Then nothing is cut, or, if a host would not take back what it had
  * done, the cut stands in net->cuts, and healing all tries again. */
 int lb_cut_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, struct lb_cut **ret,
                 struct lb_error *err);

@@ -87,7 +87,7 @@ struct lb_line {     /* one that holds */
 };
 
 /* From now on what goes these ways is treated as the plan says: late packets are never early. 0, and *ret until it
- * ends; or -errno with err. Then nothing is late, or, if nft would not take back what it had done,
+ * ends; or -errno with err. Then nothing is late, or, if a host would not take back what it had done,
  * the line stands in net->lines. -EBUSY: one of the ways has a line already. */
 struct lb_line *lb_line_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count,
                              const struct lb_line_plan *plan, struct lb_error *err);

@@ -35,16 +35,14 @@ static int open_own_network(void) {
   return fd < 0 ? -errno : fd;
 }
 
-static void come_home(int home) {
+void lb_host_leave(int home) {
   if (setns(home, CLONE_NEWNET) < 0) abort(); /* whatever the controller did next would happen on that host */
   close(home);
 }
 
-/* The network namespace to come home to, on every path, once this process has moved to that of the host; or -errno, and
- * it has not moved. */
-static int move_to(const struct lb_host *host) {
+int lb_host_enter(const struct lb_host *host) {
   int home = open_own_network();
-  if (home < 0 || setns(host->netns, CLONE_NEWNET) == 0) return home;
+  if (home < 0 || host->netns < 0 || setns(host->netns, CLONE_NEWNET) == 0) return home;
   int r = -errno;
   close(home);
   return r;
@@ -71,7 +69,7 @@ static int new_namespace(void) {
   }
   if (r < 0) return r;
   int up = lb_net_loopback_up(), fd = up < 0 ? up : open_own_network();
-  come_home(home);
+  lb_host_leave(home);
   return fd;
 }
 
@@ -94,10 +92,10 @@ static int set_address(const char *interface, const char *address) {
 }
 
 static int set_host_address(const struct lb_host *host) {
-  int home = move_to(host);
+  int home = lb_host_enter(host);
   if (home < 0) return home;
   int r = set_address("eth0", host->address);
-  come_home(home);
+  lb_host_leave(home);
   return r;
 }
 
@@ -132,9 +130,9 @@ static bool all_carry(const struct lb_net *net) {
   bool running = carries("lb0");
   for (size_t i = 0; running && i < net->count; i++) {
     snprintf(name, sizeof name, "lbh%zu", i);
-    int home = carries(name) ? move_to(&net->host[i]) : -1;
+    int home = carries(name) ? lb_host_enter(&net->host[i]) : -1;
     running = home >= 0 && carries("eth0");
-    if (home >= 0) come_home(home);
+    if (home >= 0) lb_host_leave(home);
   }
   return running;
 }
@@ -151,16 +149,6 @@ static int wait_for_links(const struct lb_net *net) {
   return 0;
 }
 
-/* Runs argv[0], looked for in PATH and the sbin folders, in the network namespace of `host` (NULL:
- * ours), with `input` (at most 64 KiB) as its standard input. 0, and what it printed in
- * *ret_output, to be freed, unless that is NULL; or -errno with its first line in err. */
-static int tool_run(const struct lb_host *host, char *const argv[], const char *input, char **ret_output,
-                    struct lb_error *err) {
-  struct lb_tool tool;
-  int r = lb_tool_start(host, argv, input, &tool, err);
-  return r < 0 ? r : lb_tool_end(&tool, argv[0], ret_output, err);
-}
-
 /* Links of a network that this process had before: they would go with their namespaces, but later, and the bridge not
  * at all. What is gone already is no error. */
 static void remove_links(size_t count) {
@@ -171,7 +159,7 @@ static void remove_links(size_t count) {
   FILE *out = lb_need(open_memstream(&text, &size));
   for (size_t i = 0; i < count; i++) fprintf(out, "link del lbh%zu\n", i);
   fputs("link del lb0\n", out);
-  if (fclose(out) == 0) tool_run(NULL, argv, text, NULL, &err);
+  if (fclose(out) == 0) lb_tool_run(NULL, argv, text, &err);
   free(text);
 }
 
@@ -189,7 +177,7 @@ static int build_links(struct lb_net *net, struct lb_error *err) {
   }
   char *batch = link_batch(net);
   char *argv[] = {(char *)"ip", (char *)"-batch", (char *)"-", NULL};
-  int r = tool_run(NULL, argv, batch, NULL, err);
+  int r = lb_tool_run(NULL, argv, batch, err);
   free(batch);
   for (size_t i = 0; r == 0 && i < net->count; i++)
     if ((r = set_host_address(&net->host[i])) < 0) lb_error(err, r, "no address for a host: %s", strerror(-r));
@@ -240,7 +228,7 @@ int lb_net_be_patient(const struct lb_net *net, int64_t late_ms, bool lossy, str
     snprintf(batch, sizeof batch,
              "route replace 10.77.0.0/24 dev eth0 proto kernel scope link src %s rto_min %lldms initcwnd %d\n",
              net->host[i].address, (long long)late_ms + (lossy ? LOSSY_MS : MORE_MS), PACKETS);
-    r = tool_run(&net->host[i], argv, batch, NULL, err);
+    r = lb_tool_run(&net->host[i], argv, batch, err);
   }
   return r;
 }
@@ -249,10 +237,10 @@ int lb_net_be_patient(const struct lb_net *net, int64_t late_ms, bool lossy, str
 static int on_hosts(const struct lb_net *net, int (*look)(void)) {
   int r = 0;
   for (size_t i = 0; i < net->count && net->separate && r == 0; i++) {
-    int home = move_to(&net->host[i]);
+    int home = lb_host_enter(&net->host[i]);
     if (home < 0) return home;
     r = look();
-    come_home(home);
+    lb_host_leave(home);
   }
   return r;
 }
@@ -334,19 +322,19 @@ static int datagram_here(const struct lb_host *host) {
 
 int lb_host_datagram(const struct lb_host *host) {
   if (host->netns < 0) return datagram_here(host);
-  int home = move_to(host);
+  int home = lb_host_enter(host);
   if (home < 0) return home;
   int fd = datagram_here(host);
-  come_home(home);
+  lb_host_leave(home);
   return fd;
 }
 
 int lb_host_connect(const struct lb_host *from, uint16_t from_port, const struct lb_host *to, uint16_t port) {
   if (from->netns < 0) return begin_here(from_port, to, port);
-  int home = move_to(from);
+  int home = lb_host_enter(from);
   if (home < 0) return home;
   int fd = begin_here(from_port, to, port);
-  come_home(home);
+  lb_host_leave(home);
   return fd;
 }
 

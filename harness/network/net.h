@@ -20,9 +20,10 @@
 /* The unit of failure: a network namespace with an address. Without namespaces every host is this machine's loopback,
  * told apart by ports only. */
 struct lb_host {
-  char name[32];    /* "server-1", "client-2" */
-  char address[16]; /* "10.77.0.11", or "127.0.0.1" */
-  int netns;        /* fd of its network namespace, -1 = the trial's own */
+  char name[32];       /* "server-1", "client-2" */
+  char address[16];    /* "10.77.0.11", or "127.0.0.1" */
+  int netns;           /* fd of its network namespace, -1 = the trial's own */
+  struct nft_ctx *nft; /* its firewall, from its first rule on (rules.c) */
 };
 
 struct lb_net {
@@ -41,7 +42,7 @@ struct lb_net {
 int lb_net_up(struct lb_net *net, bool separate, size_t count, struct lb_error *err);
 /* Sets loopback of the current network namespace up. 0 or -errno. */
 int lb_net_loopback_up(void);
-/* After lb_cut_forget_all() and lb_line_forget_all(). Closes the namespaces' descriptors; the namespaces go with their last process. */
+/* After lb_cut_forget_all(), lb_line_forget_all() and lb_rules_forget_all(). Closes the namespaces' descriptors; the namespaces go with their last process. */
 void lb_net_down(struct lb_net *net);
 /* A port that nothing uses on any host of the net: in a sandbox the next number, else one that the
  * kernel names. 0 = none. */
@@ -65,6 +66,10 @@ int lb_net_no_notes(const struct lb_net *net, struct lb_error *err);
 
 /* A socket for single packets on a host, at a port that the kernel names. A descriptor, or -errno. */
 int lb_host_datagram(const struct lb_host *host);
+/* This thread goes to the network of the host, where sockets that it makes belong to. A descriptor for
+ * lb_host_leave(), which has to be called on every path; or -errno, and it is where it was. */
+int lb_host_enter(const struct lb_host *host);
+void lb_host_leave(int home);
 /* Begins a TCP connection from one host to to:port. It leaves from from_port, as far as that can be had, so that
  * packets of a probe are known by it; 0 = any. A descriptor for lb_host_connected(), or -errno. */
 int lb_host_connect(const struct lb_host *from, uint16_t from_port, const struct lb_host *to, uint16_t port);

@@ -357,7 +357,7 @@ int lb_proc_run(const struct lb_proc_plan *plan, int64_t timeout_ms, struct lb_e
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* ---- tools: short runs of ip(8) or nft(8), for which the controller waits -------------------------------------- */
+/* ---- tools: short runs of ip(8), for which the controller waits -------------------------------------- */
 
 static const char *const sbin[] = {"/usr/sbin", "/sbin", NULL};
 
@@ -382,9 +382,22 @@ static int make_pipes(int in[2], int out[2]) {
   return -1;
 }
 
-int lb_tool_start(const struct lb_host *host, char *const argv[], const char *input, struct lb_tool *ret,
-                  struct lb_error *err) {
-  char *path = lb_proc_find(argv[0], sbin);
+enum { TOOL_SAYS_MAX = 1 << 26 };
+
+/* All of the input first, then all of the output: that cannot lock up, because the input fits the pipe. */
+static int talk(pid_t pid, int in, int out, const char *input, char **ret_output) {
+  size_t size;
+  bool told = write(in, input, strlen(input)) == (ssize_t)strlen(input);
+  close(in);
+  int status = 0, r = lb_files_read_all(out, TOOL_SAYS_MAX, ret_output, &size);
+  close(out);
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return r == 0 && (!told || status != 0) ? -EPERM : r;
+}
+
+int lb_tool_run(const struct lb_host *host, char *const argv[], const char *input, struct lb_error *err) {
+  char *path = lb_proc_find(argv[0], sbin), *output = NULL;
   int in[2], out[2], r = 0;
   if (!path) return lb_error(err, -ENOENT, "%s is not installed", argv[0]);
   if (make_pipes(in, out) < 0) {
@@ -394,33 +407,16 @@ int lb_tool_start(const struct lb_host *host, char *const argv[], const char *in
   }
   pid_t pid = vfork();
   if (pid == 0) become(path, argv, host, in[0], out[1]);
-  if (pid < 0) r = -errno;
-  *ret = (struct lb_tool){.pid = pid, .output = out[0]};
+  if (pid < 0) r = lb_error(err, -errno, "%s cannot be started: %s", argv[0], strerror(errno));
   free(path);
   close(in[0]);
   close(out[1]);
-  /* All of the input first, then all of the output: that cannot lock up, because the input fits the pipe. */
-  ret->told = r == 0 && write(in[1], input, strlen(input)) == (ssize_t)strlen(input);
-  close(in[1]);
-  if (r < 0) close(out[0]), lb_refuse(err, "%s cannot be started: %s", argv[0], strerror(-r));
-  return r;
-}
-
-enum { TOOL_SAYS_MAX = 1 << 26 };
-
-int lb_tool_end(struct lb_tool *tool, const char *name, char **ret_output, struct lb_error *err) {
-  char *output = NULL;
-  size_t size;
-  int status = 0, r = lb_files_read_all(tool->output, TOOL_SAYS_MAX, &output, &size);
-  close(tool->output);
-  while (waitpid(tool->pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (r == 0 && (!tool->told || status != 0)) r = -EPERM;
+  if (r < 0) return close(in[1]), close(out[0]), r;
+  r = talk(pid, in[1], out[0], input, &output);
   if (r < 0) {
     if (output) output[strcspn(output, "\n")] = '\0';
-    lb_refuse(err, "%s failed: %.160s", name, output && output[0] ? output : "no message");
+    lb_refuse(err, "%s failed: %.160s", argv[0], output && output[0] ? output : "no message");
   }
-  if (r == 0 && ret_output) *ret_output = output;
-  else free(output);
+  free(output);
   return r;
 }

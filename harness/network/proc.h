@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * proc.h - one server process: started on a host, with its output in a log file, dead when its
- * parent dies. And short runs of a tool of the system (ip, nft) on a host.
+ * parent dies. And short runs of a tool of the system (ip) on a host.
  *
  * "Its tree" below is the process, its group, and everything it started: PostgreSQL's processes
  * leave the group.
@@ -58,19 +58,8 @@ int lb_proc_kill(struct lb_proc *proc);
  * malloc'd; NULL = none. */
 char *lb_proc_find(const char *name, const char *const extra[]);
 
-/* ---- tools ----------------------------------------------------------------------------------- */
-
-struct lb_tool { /* one that runs */
-  pid_t pid;
-  int output; /* to be read to its end */
-  bool told;  /* all of its input left */
-};
-
-/* Starts argv[0] on this host, several side by side if so wanted: it reads `input` and writes to a pipe. 0:
- * lb_tool_end() has to be called; or -errno with err. */
-int lb_tool_start(const struct lb_host *host, char *const argv[], const char *input, struct lb_tool *ret,
-                  struct lb_error *err);
-/* Waits for its end. `name` is for err; *ret_output is what it wrote, malloc'd. */
-int lb_tool_end(struct lb_tool *tool, const char *name, char **ret_output, struct lb_error *err);
+/* Runs argv[0], looked for in PATH and the sbin folders, in the network namespace of `host` (NULL: ours), with `input`
+ * (at most 64 KiB) as its standard input, and waits for its end. 0; or -errno with the first line that it wrote in err. */
+int lb_tool_run(const struct lb_host *host, char *const argv[], const char *input, struct lb_error *err);
 
 #endif

@@ -12,10 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/need.h"
-#include "proc.h"
+#include <nftables/libnftables.h>
 
-enum { TOGETHER = 16 };
+#include "base/need.h"
 
 /* True for the first of the ways that lead to the same host. What is done once per receiving host
  * is done at that one: its rules are made, read and deleted together. */
@@ -25,67 +24,64 @@ static bool is_first_to(const struct lb_rules *rules, size_t i) {
   return true;
 }
 
-/* What nft is told on a host, and what is done with what it printed. */
+/* What is told to the firewall of a host, and what is done with what it printed. */
 struct order {
-  char *(*input)(const struct lb_rules *rules, const struct lb_host *host); /* to be freed */
+  void (*write)(const struct lb_rules *rules, const struct lb_host *host, FILE *out);
   int (*take)(const struct lb_rules *rules, const struct lb_host *host, const char *output, uint64_t *ret,
               struct lb_error *err); /* NULL: nothing */
 };
 
-static char *const nft[] = {(char *)"nft", (char *)"-f", (char *)"-", NULL};
+/* The library's socket belongs to the network in which it was made. Making it takes ten times as long as an order. */
+static struct nft_ctx *begin(void) {
+  struct nft_ctx *nft = nft_ctx_new(NFT_CTX_DEFAULT);
+  if (nft && nft_ctx_buffer_output(nft) == 0 && nft_ctx_buffer_error(nft) == 0) return nft;
+  if (nft) nft_ctx_free(nft);
+  return NULL;
+}
 
-static int begin(const struct lb_rules *rules, const struct order *order, const struct lb_host *host,
-                 struct lb_tool *ret, struct lb_error *err) {
-  char *input = order->input(rules, host);
-  int r = lb_tool_start(host, nft, input, ret, err);
-  free(input);
+static int tell(struct lb_host *host, const char *text, struct lb_error *err) {
+  int home = lb_host_enter(host), r = 0;
+  if (home < 0) return lb_error(err, home, "no rules on %s: its network: %s", host->name, strerror(-home));
+  if (!host->nft) host->nft = begin();
+  if (!host->nft) r = lb_error(err, -EPERM, "no rules on %s: libnftables does not begin", host->name);
+  else if (nft_run_cmd_from_buffer(host->nft, text) != 0) {
+    const char *why = nft_ctx_get_error_buffer(host->nft);
+    r = lb_error(err, -EPERM, "no rules on %s: %.*s", host->name, (int)strcspn(why, "\n"), why);
+  }
+  lb_host_leave(home);
   return r;
 }
 
-static int end(const struct lb_rules *rules, const struct order *order, const struct lb_host *host,
-               struct lb_tool *tool, uint64_t *ret, struct lb_error *err) {
-  char *output = NULL;
-  int r = lb_tool_end(tool, nft[0], &output, err);
-  if (r == 0 && order->take) r = order->take(rules, host, output, ret, err);
-  free(output);
-  return r;
+static int give(const struct lb_rules *rules, const struct order *order, struct lb_host *host, uint64_t *ret,
+                struct lb_error *err) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = lb_need(open_memstream(&text, &size));
+  order->write(rules, host, out);
+  fclose(out);
+  lb_need(text);
+  int r = tell(host, text, err);
+  free(text);
+  return r == 0 && order->take ? order->take(rules, host, nft_ctx_get_output_buffer(host->nft), ret, err) : r;
 }
 
-/* On every receiving host, whatever fails on another one, side by side: the links of a fault are to go together, and
- * quickly. 0, or the first -errno with err. */
+/* On every receiving host, whatever fails on another one. 0, or the first -errno with err. */
 static int on_each(const struct lb_rules *rules, const struct order *order, uint64_t *ret, struct lb_error *err) {
-  struct lb_tool tool[TOGETHER];
-  const struct lb_host *host[TOGETHER];
   int r = 0;
-  for (size_t at = 0; at < rules->way_count;) {
-    size_t count = 0;
-    for (; at < rules->way_count && count < TOGETHER; at++) {
-      if (!is_first_to(rules, at)) continue;
-      host[count] = rules->way[at].to;
-      int one = begin(rules, order, host[count], &tool[count], r == 0 ? err : NULL);
-      if (one == 0) count++;
-      if (r == 0) r = one;
-    }
-    for (size_t i = 0; i < count; i++) {
-      int one = end(rules, order, host[i], &tool[i], ret, r == 0 ? err : NULL);
-      if (r == 0) r = one;
-    }
+  for (size_t i = 0; i < rules->way_count; i++) {
+    int one = is_first_to(rules, i) ? give(rules, order, rules->way[i].to, ret, r == 0 ? err : NULL) : 0;
+    if (r == 0) r = one;
   }
   return r;
 }
 
-/* The table for one host, to be freed. */
-static char *table_on(const struct lb_rules *rules, const struct lb_host *host) {
-  char *text = NULL;
-  size_t size = 0;
-  FILE *out = lb_need(open_memstream(&text, &size));
+static void table_on(const struct lb_rules *rules, const struct lb_host *host, FILE *out) {
   fprintf(out, "add table ip %s\nadd chain ip %s in { type filter hook input priority %d; }\n", rules->table,
           rules->table, rules->priority);
   for (size_t i = 0; i < rules->way_count; i++)
     for (size_t j = 0; rules->way[i].to == host && j < rules->match_count; j++)
       fprintf(out, "add rule ip %s in ip saddr %s %scounter drop\n", rules->table, rules->way[i].from->address,
               rules->match[j]);
-  return lb_need(fclose(out) == 0 ? text : NULL);
 }
 
 int lb_rules_add(const struct lb_rules *rules, struct lb_error *err) {
@@ -93,9 +89,9 @@ int lb_rules_add(const struct lb_rules *rules, struct lb_error *err) {
 }
 
 /* Added first, so that it is no error where making it has failed. */
-static char *removal_on(const struct lb_rules *rules, const struct lb_host *host) {
+static void removal_on(const struct lb_rules *rules, const struct lb_host *host, FILE *out) {
   (void)host;
-  return lb_need_printed("add table ip %s\ndelete table ip %s\n", rules->table, rules->table);
+  fprintf(out, "add table ip %s\ndelete table ip %s\n", rules->table, rules->table);
 }
 
 int lb_rules_remove(const struct lb_rules *rules, struct lb_error *err) {
@@ -124,9 +120,9 @@ static int read_way(const struct lb_rules *rules, size_t i, const char *listing,
   return 0;
 }
 
-static char *question_on(const struct lb_rules *rules, const struct lb_host *host) {
+static void question_on(const struct lb_rules *rules, const struct lb_host *host, FILE *out) {
   (void)host;
-  return lb_need_printed("list table ip %s\n", rules->table);
+  fprintf(out, "list table ip %s\n", rules->table);
 }
 
 static int read_host(const struct lb_rules *rules, const struct lb_host *host, const char *listing, uint64_t *ret,
@@ -139,4 +135,11 @@ static int read_host(const struct lb_rules *rules, const struct lb_host *host, c
 
 int lb_rules_read(const struct lb_rules *rules, uint64_t *ret, struct lb_error *err) {
   return on_each(rules, &(struct order){question_on, read_host}, ret, err);
+}
+
+void lb_rules_forget_all(struct lb_net *net) {
+  for (size_t i = 0; i < net->count; i++) {
+    if (net->host[i].nft) nft_ctx_free(net->host[i].nft);
+    net->host[i].nft = NULL;
+  }
 }

@@ -12,7 +12,8 @@
 #include "net.h"
 
 struct lb_way { /* one direction of a link */
-  const struct lb_host *from, *to;
+  const struct lb_host *from;
+  struct lb_host *to; /* the rules stand there */
 };
 
 struct lb_rules {
@@ -32,5 +33,8 @@ int lb_rules_add(const struct lb_rules *rules, struct lb_error *err);
 int lb_rules_remove(const struct lb_rules *rules, struct lb_error *err);
 /* How many packets each rule has dropped: ret[i * match_count + j] by match[j] on way[i]. 0, or -errno with err. */
 int lb_rules_read(const struct lb_rules *rules, uint64_t *ret, struct lb_error *err);
+
+/* Closes what each host keeps to make rules with. The rules stay. */
+void lb_rules_forget_all(struct lb_net *net);
 
 #endif

@@ -17,7 +17,7 @@ static bool has_link(const struct lb_links *links, const struct lb_host *a, cons
   return false;
 }
 
-static const struct lb_host *host_of(const struct lb_cast *c, size_t i) {
+static struct lb_host *host_of(const struct lb_cast *c, size_t i) {
   return i < c->server_count ? c->server[i]->host : c->client[i - c->server_count]->host;
 }
 

@@ -7,8 +7,8 @@
 
 #include "fault.h"
 
-struct lb_link {               /* between two hosts of a step */
-  const struct lb_host *a, *b; /* as the step names them */
+struct lb_link {         /* between two hosts of a step */
+  struct lb_host *a, *b; /* as the step names them */
   const struct lb_server
       *listener; /* one of them, whose port is asked; of two servers the second; NULL between clients */
 };

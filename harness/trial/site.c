@@ -182,6 +182,7 @@ void lb_site_close(struct lb_stage *s) {
   lb_cluster_stop(&s->cluster);
   lb_cut_forget_all(&s->net);
   lb_line_forget_all(&s->net);
+  lb_rules_forget_all(&s->net);
   lb_net_down(&s->net);
   lb_files_remove_tree(s->site.scratch);
   if (s->site.logs[0] && !s->site.keep_logs) lb_files_remove_tree(s->site.logs);
