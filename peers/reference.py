@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 #
-# The reference adapter: copy this file, put your lock where ours is. The protocol: peers/README.md. To try: ./bench adapter-check 'python3 peers/reference.py'
+# The reference adapter: copy this file, put your lock where ours is. The protocol: peers/README.md. To try: ./bench conform 'python3 peers/reference.py'
 #
 # The lock is the one of https://redis.io/docs/latest/commands/set/ ("Patterns"): SET key token NX PX ttl; deleted and extended only where the token is still
 # ours. It promises one holder at a time while the server keeps its memory and no holder works for longer than the ttl. A pause of the holder, a

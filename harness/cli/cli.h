@@ -96,8 +96,8 @@ struct lb_args {
   uint64_t seed;
   /* Options of a hunt: one timeline by its id, kinds that are left out, most faults, time in all (0 = no end), whether
    * only to list. */
-  const char *only, *without;
-  const char *on, *survive; /* of `which`, lists */
+  const char *only, *without, *from; /* from: a results folder */
+  const char *on, *survive;          /* of `which`, lists */
   int faults;
   double budget_s;
   bool has_faults, list, all;
@@ -120,7 +120,6 @@ enum {
   LB_ARG_OWN = 1 << 11,     /* --redis --sentinel ... --auth */
   LB_ARG_ADAPTER = 1 << 12, /* -b --tap, of an adapter */
   LB_ARG_HUNT = 1 << 13,    /* -g --faults --budget --shard --without --only --list --seed -o -j -s -v ... */
-  LB_ARG_SHRINK = 1 << 14,  /* -n -j -o -v --budget --seed, beside --trial and --plugin */
   LB_ARG_SHOW = 1 << 15,    /* -b */
   LB_ARG_JUDGE = 1 << 16,   /* -b -n -s -j -o -v --seed --resume --junit --baseline */
   LB_ARG_WHICH = 1 << 17,   /* --on --survive -g */
@@ -169,6 +168,8 @@ int lb_cli_load_history(const char *word, struct lb_history *ret);
 /* Where a hunt has not begun in `folder`, the last part of which is its system's: what shards below `of_hunt` have seen
  * is its journal. Names a shard that is missing. An exit code, other than 0 after one line on stderr. */
 int lb_cli_hunt_join(const char *of_hunt, const char *folder);
+/* `hunt --from DIR CELL` (cli_hunt_from.c). An exit code. */
+int lb_cli_hunt_from(const struct lb_args *args);
 /* Whether it is a folder with a run.json. */
 bool lb_cli_is_run_folder(const char *path);
 #define LB_SUITES LB_SCENARIOS "/suites"

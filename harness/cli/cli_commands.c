@@ -26,8 +26,7 @@
 /* clang-format off */
 #define COMMANDS(C)                                                                                    \
   C(run) C(merge) C(suite) C(judge) C(list) C(show) C(which) C(predict) C(check) C(explain)  \
-  C(compare) C(report) C(conform) C(serve) C(fault) C(adapter) C(hunt) C(shrink) C(clean)      \
-  C(completion) C(doctor)
+  C(compare) C(report) C(conform) C(serve) C(fault) C(hunt) C(clean) C(doctor)
 /* clang-format on */
 
 #define DECLARED(name) extern const struct lb_cli_command lb_command_##name;
@@ -46,6 +45,9 @@ const char lb_exit_codes[] =
 static const struct {
   const char *name, *instead;
 } gone[] = {
+    {"completion", "install/completion bash"},
+    {"adapter-check", "conform CMD"},
+    {"shrink", "hunt --from DIR CELL"},
     {"theory", "list facts"},
     {"play", "run SCENARIO -b SYSTEM --seed N --json"},
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench conform`: one line per statement of the contract, for people or as TAP. `adapter-check` does the same with
- * an adapter. What the statements are, and how a protocol is kept from taking the tool with it, is in conform/.
+ * `lockbench conform`: one line per statement of the contract, or about the lines of an adapter, for people or as TAP. What the statements are, and how a protocol is kept from taking the tool with it, is in conform/.
  *
  * Without a SYSTEM it is the plugin that is tried, on each topology it names: who writes a lock asks `does mine hold?`.
  * Topologies whose servers are not on this machine then do not count, as long as one was there.
@@ -17,6 +16,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "conform/conform.h"
+#include "network/proc.h"
 #include "plan/bring.h"
 #include "run/exit.h"
 #include "run/rundir.h"
@@ -286,40 +286,13 @@ static bool only_statements(const char *word, const char **only) {
   return false;
 }
 
-/* Settings are checked before a server is started, and before a topology is missed: a misspelt
- * option is the user's mistake on every machine. */
-static int conform_command(const struct lb_args *args) {
-  static struct lb_system systems[LB_ARGS_MAX];
-  int r = lb_cli_check_options(args);
-  if (r) return r;
-  int count = args->word_count ? named_systems(args, systems) : plugin_systems(systems, LB_ARGS_MAX);
-  const char *only[STATEMENTS_MAX];
-  struct lb_conform_order order = {.args = args,
-                                   .systems = systems,
-                                   .count = count,
-                                   .named = args->word_count > 0,
-                                   .only = args->only ? only : NULL};
-  if (count < 0 || lb_cli_check_locks(args, systems, count)) return LB_EXIT_USAGE;
-  if (args->only && !only_statements(args->only, only)) return LB_EXIT_USAGE;
-  return lb_cli_conform_systems(&order);
-}
-
-const struct lb_cli_command lb_command_conform = {
-    "conform",
-    conform_command,
-    LB_ARG_PLUGIN | LB_ARG_TAP,
-    "[SYSTEM...]",
-    "tests protocols against the contract (backends/backend.h)",
-    "SYSTEM is PROTOCOL or PROTOCOL@TOPOLOGY. Without one, the plugin is tested on each of its topologies.\n"
-    "exit: 0 all hold, 1 failure of the harness, 2 usage, 3 some do not, 5 servers are missing\n"};
-
-/* ---- adapter-check: what is wrong with an adapter ------------------------------------------------ */
+/* ---- an adapter ------------------------------------------------------------------------------ */
 
 /* A program that cannot be called is a mistake of the user. An unreadable first line is a mistake of the adapter: its
  * first statement fails. */
 static int refuse_first_line(const struct lb_args *args, bool spoke, const char *err) {
   const char *first = lb_conform_statement_at(true, 0)->text;
-  if (!spoke) return lb_complain(LB_EXIT_USAGE, "adapter-check '%s': %s", args->words[0], err);
+  if (!spoke) return lb_complain(LB_EXIT_USAGE, "conform '%s': %s", args->words[0], err);
   if (args->tap) printf("not ok 1 - %s\n# %s\n1..1\n", first, err);
   else printf("FAIL %s: %s\n", first, err);
   return LB_EXIT_UNEXPECTED;
@@ -343,10 +316,10 @@ static int choose_systems(const struct lb_protocol *protocol, const char *topolo
   for (const char *at = topologies ? topologies : protocol->topologies[0]; *at && count < max; at += *at == ',') {
     int length = (int)strcspn(at, ",");
     snprintf(name, sizeof name, "%s@%.*s", protocol->name, length, at);
-    if (lb_system_parse(name, &systems[count++], &err) < 0) return lb_complain(-1, "adapter-check: %s", err.text);
+    if (lb_system_parse(name, &systems[count++], &err) < 0) return lb_complain(-1, "conform: %s", err.text);
     at += length;
   }
-  return count ? count : lb_complain(-1, "adapter-check -b: expected TOPOLOGY,...");
+  return count ? count : lb_complain(-1, "conform -b: expected TOPOLOGY,...");
 }
 
 /* Those whose text has one of the words behind CMD in it. False after a complaint. */
@@ -355,8 +328,7 @@ static bool choose_statements(const struct lb_args *args, const char **only) {
   for (int i = 1; i < args->word_count; i++, count += added) {
     added = add_statements(true, args->words[i], only, count);
     if (added == 0)
-      return lb_complain(0, "adapter-check: no statement has '%s' in it; without one, all are tried", args->words[i]),
-             false;
+      return lb_complain(0, "conform: no statement has '%s' in it; without one, all are tried", args->words[i]), false;
   }
   return true;
 }
@@ -377,14 +349,10 @@ static void say_not_tried(const struct lb_args *args, const struct lb_protocol *
   printf(": add -b %s\n", list);
 }
 
-static int adapter_command(const struct lb_args *args) {
+static int try_adapter(const struct lb_args *args) {
   static struct lb_system systems[LB_ARGS_MAX];
   const char *only[STATEMENTS_MAX];
   int code = LB_EXIT_USAGE;
-  if (args->word_count == 0)
-    return lb_complain(LB_EXIT_USAGE,
-                       "adapter-check: expected CMD, as in `%s adapter-check 'python3 peers/reference.py'`",
-                       lb_process_called());
   if (!choose_statements(args, only)) return LB_EXIT_USAGE;
   const struct lb_protocol *protocol = hear(args, &code);
   if (!protocol) return code;
@@ -400,12 +368,44 @@ static int adapter_command(const struct lb_args *args) {
   return lb_cli_conform_systems(&order);
 }
 
-const struct lb_cli_command lb_command_adapter = {
-    "adapter-check",
-    adapter_command,
-    LB_ARG_ADAPTER,
-    "CMD [WORDS...]",
-    "tests an adapter against the line protocol (peers/README.md)",
-    "CMD is called in a shell, once per client. WORDS: only statements with one of these words.\n"
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* What no name of a system looks like. */
+static bool is_command(const char *word) {
+  char *found = strpbrk(word, " \t/") || lb_protocol_find(word) ? NULL : lb_proc_find(word, NULL);
+  bool in_path = found;
+  free(found);
+  return in_path || strpbrk(word, " \t/");
+}
+
+/* Settings are checked before a server is started, and before a topology is missed: a misspelt
+ * option is the user's mistake on every machine. */
+static int conform_command(const struct lb_args *args) {
+  static struct lb_system systems[LB_ARGS_MAX];
+  int r = lb_cli_check_options(args);
+  if (r) return r;
+  if (args->word_count && is_command(args->words[0])) return try_adapter(args);
+  if (args->systems)
+    return lb_complain(LB_EXIT_USAGE, "conform -b %s: expected the command of an adapter before it", args->systems);
+  int count = args->word_count ? named_systems(args, systems) : plugin_systems(systems, LB_ARGS_MAX);
+  const char *only[STATEMENTS_MAX];
+  struct lb_conform_order order = {.args = args,
+                                   .systems = systems,
+                                   .count = count,
+                                   .named = args->word_count > 0,
+                                   .only = args->only ? only : NULL};
+  if (count < 0 || lb_cli_check_locks(args, systems, count)) return LB_EXIT_USAGE;
+  if (args->only && !only_statements(args->only, only)) return LB_EXIT_USAGE;
+  return lb_cli_conform_systems(&order);
+}
+
+const struct lb_cli_command lb_command_conform = {
+    "conform",
+    conform_command,
+    LB_ARG_PLUGIN | LB_ARG_TAP | LB_ARG_ADAPTER,
+    "[SYSTEM...|CMD [WORDS...]]",
+    "tests protocols against the contract (backends/backend.h), or an adapter against the line protocol (peers/README.md)",
+    "SYSTEM is PROTOCOL or PROTOCOL@TOPOLOGY. Without one, the plugin is tested on each of its topologies.\n"
+    "CMD is a program in PATH, or has a blank or a slash in it. It is called in a shell, once per client. WORDS: only statements with one of these words.\n"
     "docs/adding-a-lock.md explains each failure.\n"
     "exit: 0 all hold, 1 failure of the harness, 2 usage or no adapter, 3 some do not, 5 servers are missing\n"};

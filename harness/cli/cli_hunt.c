@@ -359,6 +359,9 @@ static int hunt_command(const struct lb_args *args) {
   struct lb_error err;
   char folder[PATH];
   struct lb_rundir dir;
+  if (args->from) return lb_cli_hunt_from(args);
+  if (args->trials || args->trial)
+    return lb_complain(LB_EXIT_USAGE, "hunt %s: expected --from DIR, too", args->trials ? "-n" : "--trial");
   int count = find_systems(args, systems, LB_ARGS_MAX), code = count < 0 ? LB_EXIT_USAGE : check(args, systems, count);
   if (code) return code;
   if (args->list) return list(args, systems, count);
@@ -383,9 +386,11 @@ const struct lb_cli_command lb_command_hunt = {
     "hunt",
     hunt_command,
     LB_ARG_HUNT,
-    "SYSTEM...|all",
-    "finds the minimal sets of faults that break a lock, in all timelines of at most K faults",
+    "SYSTEM...|all|--from DIR CELL",
+    "finds the minimal sets of faults that break a lock: of all timelines of at most K faults, or of the faults of one trial",
     "SYSTEM is PROTOCOL@TOPOLOGY; a plugin or a foreign lock needs no name. All timelines run the same program with three clients;\n"
     "one holds during the faults. Each set and each subset runs again with new seeds. `run` replays hunt/NN.ini; hunt.csv has all timelines.\n"
-    "exit: 0 done or out of budget, 1 failure of the harness, 2 usage, 3 a pruned timeline came out otherwise (audit), 5 servers are missing,\n"
+    "--from: CELL is a cell of the results folder DIR that played random faults, as `explain` takes it. The faults before its first double hold\n"
+    "become steps. Then it removes faults and shortens waits, each time with new seeds. `run` replays shrunk.ini. A larger -n removes more.\n"
+    "exit: 0 done or out of budget, 1 failure of the harness, 2 usage, 3 a pruned timeline came out otherwise (audit), or --from broke nothing, 5 servers are missing,\n"
     "      130 interrupted (the same command continues)\n"};

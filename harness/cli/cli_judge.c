@@ -26,6 +26,7 @@ struct judge { /* the command, from its word to its screen */
   const struct lb_args *args;
   struct lb_judging judging;
   const struct lb_protocol *protocol;
+  bool adapter;         /* the lock speaks the line protocol */
   const char *word;     /* as it was typed, without its topology */
   const char *topology; /* behind the @ of the word; NULL = none */
   char systems[600];    /* "NAME@TOPOLOGY,..." */
@@ -64,7 +65,8 @@ static int take_adapter(struct judge *j, const char *word) {
   if (r < 0 && r != -EPROTO)
     return lb_complain(LB_EXIT_USAGE, "judge '%s': expected an adapter (peers/README.md): %s", word, err.text);
   j->protocol = protocol;
-  j->judging.check = "adapter-check";
+  j->judging.check = "conform";
+  j->adapter = true;
   if (j->protocol) return 0;
   if (!j->args->json) lb_cli_say("nothing could be asked: its first line is not that of an adapter");
   return lb_complain(LB_EXIT_MISSING, "judge '%s': %s; see peers/README.md", word, err.text);
@@ -185,7 +187,7 @@ static int check(struct judge *j) {
                                    .systems = &j->first,
                                    .count = 1,
                                    .named = true,
-                                   .adapter = strcmp(j->judging.check, "adapter-check") == 0,
+                                   .adapter = j->adapter,
                                    .said = count_statement,
                                    .data = &j->judging};
   int code = lb_cli_conform_systems(&order);
@@ -202,7 +204,7 @@ static int begin(void *data, const struct lb_plan *plan) {
     return lb_complain(LB_EXIT_USAGE, "--baseline %s", err.text);
   char about[40];
   bool checks = j->judging.check; /* again where a run goes on: its outcome is not kept */
-  double check_s = !checks ? 0 : strcmp(j->judging.check, "conform") == 0 ? CONFORM_S : ADAPTER_CHECK_S;
+  double check_s = !checks ? 0 : !j->adapter ? CONFORM_S : ADAPTER_CHECK_S;
   lb_live_about(lb_cli_seconds_of(plan, lb_cli_run_jobs(j->args)) + check_s, about, sizeof about);
   if (plan->job_count)
     lb_complain(0, "judges %s, %s here: %s%s%zu trials", j->systems, about, checks ? j->judging.check : "",
@@ -270,7 +272,7 @@ const struct lb_cli_command lb_command_judge = {
     "LOCK",
     "answers \"is my lock safe?\" on one screen: what breaks it, how to see it, what to do instead",
     "LOCK is the command of an adapter ('python3 mine.py', see peers/README.md), a plugin (mine.so), PROTOCOL[@TOPOLOGY], or LIBRARY[@TOPOLOGY] of `list peers`.\n"
-    "Your own lock is tested against the contract first (adapter-check, conform). Then the suite `judge` runs, without scenarios that mean nothing for the lock.\n"
+    "Your own lock is tested against the contract first (conform). Then the suite `judge` runs, without scenarios that mean nothing for the lock.\n"
     "On servers of your own (--redis HOST:PORT ...) it asks what acts on clients only.\n"
     "exit: 0 safe in all that was asked, 1 failure of the harness, 2 bad input, 3 not safe, or stuck, 4 undecided, 5 nothing could be asked,\n"
     "      with --baseline: 0 nothing is worse, 3 something is, 4 something is undecided that had an answer there,\n"

@@ -115,9 +115,11 @@ static void tell_own(const struct screen *s) {
   put_rows(s, true, count_rows(s, true));
   for (int i = 0; i < j->statements && i < LB_STATEMENTS_MAX; i++)
     if (!j->statement[i].holds) put(30, "  fails   %-18s %s", j->check, j->statement[i].text);
-  const char *quote = j->check && strcmp(j->check, "conform") == 0 ? "" : "'";
+  size_t length = strlen(s->word);
+  bool plugin = length > 3 && strcmp(s->word + length - 3, ".so") == 0;
+  const char *quote = plugin ? "" : "'";
   snprintf(command, sizeof command, "%s %s %s%s%s%s", lb_process_called(), j->check ? j->check : "",
-           *quote ? "" : "--plugin ", quote, s->word, quote);
+           plugin ? "--plugin " : "", quote, s->word, quote);
   if (j->failed) put(4, "  what it says to each: %s", command);
 }
 

@@ -26,7 +26,8 @@ static int unknown_command(const char *word) {
   const char *names[WORDS_MAX], *near, *instead = lb_cli_gone(word);
   size_t count = 0;
   if (instead)
-    return lb_complain(LB_EXIT_USAGE, "the command '%s' is gone: `%s %s`", word, lb_process_called(), instead);
+    return lb_complain(LB_EXIT_USAGE, "the command '%s' is gone: `%s%s%s`", word,
+                       strchr(instead, '/') ? "" : lb_process_called(), strchr(instead, '/') ? "" : " ", instead);
   for (const struct lb_cli_command *c; count < WORDS_MAX && (c = lb_cli_commands[count]); count++)
     names[count] = c->name;
   near = lb_text_suggest(word, names, count);
@@ -123,10 +124,33 @@ static void help_of(const struct lb_cli_command *command) {
   if (command->takes & LB_ARG_RUN) putchar('\n'), put_lines(lb_exit_codes, stdout);
 }
 
-/* `help`, `help COMMAND` */
+/* The tables of commands and options, for completion and manual (install/completion). */
+static int help_as_json(void) {
+  json_t *commands = json_array(), *options = json_array(), *guards = json_array();
+  for (const struct lb_cli_command *const *c = lb_cli_commands; *c; c++)
+    json_array_append_new(commands, json_pack("{s:s, s:s, s:s, s:s?}", "name", (*c)->name, "words", (*c)->words, "what",
+                                              (*c)->what, "more", (*c)->more));
+  for (const struct lb_cli_option *o = NULL; (o = lb_cli_option_next(o, ~0u));) {
+    json_t *of = json_array(); /* empty: of every command */
+    for (const struct lb_cli_command *const *c = lb_cli_commands; *c; c++)
+      if (o->takes & (*c)->takes) json_array_append_new(of, json_string((*c)->name));
+    json_array_append_new(options, json_pack("{s:s, s:s?, s:s?, s:s, s:o}", "name", o->name, "alias", o->alias, "value",
+                                             o->value, "help", o->help, "commands", of));
+  }
+  for (int i = 0; i < LB_GUARD_COUNT; i++) json_array_append_new(guards, json_string(lb_guard_name((enum lb_guard)i)));
+  json_t *o = json_pack("{s:s, s:s, s:o, s:o, s:o}", "version", LB_VERSION, "exit", lb_exit_codes, "guards", guards,
+                        "commands", commands, "options", options);
+  json_dumpf(o, stdout, JSON_INDENT(1));
+  putchar('\n');
+  json_decref(o);
+  return LB_EXIT_OK;
+}
+
+/* `help`, `help COMMAND`, `help --json` */
 static int help(int argc, char **argv) {
   if (argc > 2 && strcmp(argv[0], "help") == 0) return too_many(argv[0], argv[2]);
   if (argc < 2 || strcmp(argv[1], "help") == 0) return help_of_all(stdout), LB_EXIT_OK;
+  if (strcmp(argv[1], "--json") == 0) return help_as_json();
   const struct lb_cli_command *command = lb_cli_command_find(argv[1]);
   if (!command) return unknown_command(argv[1]);
   return help_of(command), LB_EXIT_OK;

@@ -16,7 +16,7 @@ enum { LB_STATEMENTS_MAX = 128 };
 
 /* What is known beside the cells, filled before the first trial. A plan that has one is judged. */
 struct lb_judging {
-  const char *check; /* the command that holds it against the contract, "adapter-check"; NULL = it was not checked */
+  const char *check; /* the command that holds it against the contract, "conform"; NULL = it was not checked */
   int statements, failed;
   struct {
     char text[100];

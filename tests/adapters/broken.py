@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Broken adapters: peers/reference.py with one line of it changed. Usage: broken.py FAULT; without one, their names.
-# tests/live/foreign/live-adapter.sh says which statement of `lockbench adapter-check` each of them breaks.
+# tests/live/foreign/live-adapter.sh says which statement of `lockbench conform` each of them breaks.
 import os, sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

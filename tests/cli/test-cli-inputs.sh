@@ -91,9 +91,8 @@ words_of() {
     show | hunt | conform) echo local ;;
     serve) echo redis ;;
     check) echo "$dir/file" ;;
-    explain | shrink) echo "$dir/run good" ;;
+    explain) echo "$dir/run good" ;;
     compare) echo "$dir/run $dir/run" ;;
-    adapter-check) echo true ;;
   esac
 }
 commands=$("$bin" help | sed -nE 's/^  lockbench ([a-z][a-z-]*).*/\1/p' | sort -u)
@@ -302,10 +301,10 @@ it has no servers|serve none
 --ttl 0: expected|serve redis --ttl 0
 --storage tape: expected memory or disk|serve redis --storage tape
 expected a step|fault
-expected CMD|adapter-check
-nosuch: not found|adapter-check nosuch
-before it said what it is|adapter-check true
-no statement has 'nosuch'|adapter-check 'echo hello' nosuch
+command of an adapter before it|conform -b redis
+nosuch: not found|conform ./nosuch
+before it said what it is|conform /bin/true
+no statement has 'nosuch'|conform 'echo hello' nosuch
 expected PROTOCOL@TOPOLOGY|hunt
 unknown protocol 'nosuch'|hunt nosuch
 unknown protocol 'nosuch'|hunt local nosuch
@@ -328,14 +327,14 @@ it has the results of a run|hunt local -o "$dir/run"
 file: Not a directory|hunt local -o "$dir/file"
 file/x: Not a directory|hunt local -o "$dir/file/x"
 /proc/lockbench-x|hunt local -o /proc/lockbench-x
-play: expected jobs on standard input, found 'x'|play x
-expected a results folder and a cell|shrink
-nosuch: expected a results folder|shrink nosuch x
-unknown cell 'nosuch'|shrink "$dir/run" nosuch
-is no campaign|shrink "$dir/run" good
-this cell has 1 trials|shrink "$dir/run" good --trial 9
--n 0: expected|shrink "$dir/run" good -n 0
---budget x: expected a time|shrink "$dir/run" good --budget x
+means nothing beside it|hunt --from "$dir/run" good --list
+expected --from DIR|hunt local -n 2
+nosuch: expected a results folder|hunt --from nosuch x
+unknown cell 'nosuch'|hunt --from "$dir/run" nosuch
+is no campaign|hunt --from "$dir/run" good
+this cell has 1 trials|hunt --from "$dir/run" good --trial 9
+-n 0: expected|hunt --from "$dir/run" good -n 0
+--budget x: expected a time|hunt --from "$dir/run" good --budget x
 expected servers|clean
 expected servers|clean x
 expected servers|clean --auth "$dir/file"
@@ -345,7 +344,7 @@ END
 
 # A run folder that is broken, for every command that reads one.
 while IFS='|' read -r says broken; do
-  for command in report 'explain - good' 'shrink - good' 'compare -'; do
+  for command in report 'explain - good' 'hunt - good' 'compare -'; do
     # shellcheck disable=SC2086 # words
     set -- $command
     command=$1
@@ -353,7 +352,9 @@ while IFS='|' read -r says broken; do
     shift
     [ $# -eq 0 ] || shift
     [ "$command" != compare ] || set -- "$dir/run"
-    refused "$dir/$broken$says" "$command" "$dir/$broken" "$@"
+    [ "$command" != hunt ] || command='hunt --from'
+    # shellcheck disable=SC2086 # words
+    refused "$dir/$broken$says" $command "$dir/$broken" "$@"
   done
 done <<'END'
 |empty

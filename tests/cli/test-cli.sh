@@ -61,6 +61,15 @@ step = client 1 acquire within 1s
 local@none = safe: it is'
 
 expect 'a command that is gone says what to type' 2 'the command .play. is gone: `.* run SCENARIO -b SYSTEM --seed N --json`' "$bin" play -o x
+while IFS='|' read -r word instead; do
+  expect "  $word, too" 2 "the command '$word' is gone: \`.*$instead\`" "$bin" "$word"
+done <<'END'
+adapter-check|lockbench conform CMD
+theory|lockbench list facts
+shrink|lockbench hunt --from DIR CELL
+completion|install/completion bash
+END
+says 'there are 18 commands at most' 0 '^1[0-8]$' sh -c '"$1" help | sed -n "s/^  lockbench \\([a-z][a-z]*\\)\\>.*/\\1/p" | grep -vx COMMAND | sort -u | wc -l' - "$bin"
 expect 'an unknown command' 2 "unknown command 'rnu', did you mean 'run'" "$bin" rnu
 expect 'an unknown scenario' 2 "unknown scenario 'failovr', did you mean 'failover'" "$bin" run failovr
 expect 'an unknown system' 2 "unknown protocol 'redis-tokn', did you mean 'redis-token'" "$bin" run control -b redis-tokn
@@ -108,7 +117,7 @@ expect 'a guard like no other' 2 '-g x: unknown guard, expected none, deadline, 
 expect 'a guard without its name' 2 '-g: expected a value' "$bin" run control -g
 expect 'an unknown suite' 2 "unknown suite 'quik', did you mean 'quick'" "$bin" suite quik
 expect 'a suite without its name' 2 'suite: expected one suite, see .*list suites' "$bin" suite
-expect 'an unknown list' 2 "list pionts: expected protocols, .* or counters; did you mean 'points'" "$bin" list pionts
+expect 'an unknown list' 2 "list pionts: expected protocols, .* or facts; did you mean 'points'" "$bin" list pionts
 expect 'a list of expectations, misspelt' 2 "did you mean 'expectations'" "$bin" list expectatoins
 "$bin" list expectations redis-token@redis >"$dir/expected"
 check 'every expectation has a scenario, the system, a guard, a verdict, its source and a reason' \
@@ -157,7 +166,7 @@ says 'options of conform: a plugin' 0 '^  --plugin FILE  *adds a protocol from a
 says 'options of run: a plugin, and what it changes' 0 'adds a protocol from a shared library; without -b, only plugins run$' env COLUMNS=120 "$bin" run --help
 check 'each option once' sh -c '"$1" run --help >"$2" && [ "$(grep -c -e "^  --plugin " -e "^  -s, " "$2")" -eq 2 ]' - "$bin" "$dir/help"
 says 'options of conform: no workload key' 0 '^  -s, --set OPTION=VALUE  *PROTOCOL.OPTION=VALUE, as ' "$bin" conform --help
-says 'options of conform: how it ends' 0 '^exit: 0 all hold, 1 failure of the harness, 2 usage, 3 some do not, 5 servers are missing$' env COLUMNS=120 "$bin" conform --help
+says 'options of conform: how it ends' 0 '^exit: 0 all hold, 1 failure of the harness, 2 usage or no adapter, 3 some do not, 5 servers are missing$' env COLUMNS=120 "$bin" conform --help
 check 'no option that it does not take' sh -c '! "$1" doctor --help | grep -q seed' - "$bin"
 expect 'a misspelt --help' 2 "unknown option '--hlep', did you mean '--help'" "$bin" report --hlep
 expect 'an option of another command' 2 "unknown option '--seed', see .lockbench doctor --help" "$bin" doctor --seed 3

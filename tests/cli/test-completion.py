@@ -71,7 +71,7 @@ def make_folder(folder):
         file.write("scenario,system,guard,clients\nfailover,redis-token@redis,none,2\nfailover,redis-token@redis,none,2\n"
                    "pause-holder,pg-row@pg,fence,2\n")
     with open(f"{folder}/completion", "wb") as file:
-        file.write(subprocess.run([program, "completion", "bash"], check=True, stdout=subprocess.PIPE).stdout)
+        file.write(subprocess.run([str(tap.ROOT / "install/completion"), "bash", program], check=True, stdout=subprocess.PIPE).stdout)
 
 
 CASES = [
@@ -83,10 +83,11 @@ CASES = [
     ("the servers of one alone", "./bench run control -b redis-token@senti", "run control -b redis-token@sentinel"),
     ("a lock after a comma", "./bench run control -b local,zk-seq", "run control -b local,zk-sequential"),
     ("its servers after a comma", "./bench run control -b local,redis-token@senti", "run control -b local,redis-token@sentinel"),
-    ("servers of an adapter", "./bench adapter-check ./bench -b redis,senti", "adapter-check ./bench -b redis,sentinel"),
+    ("servers of an adapter", "./bench conform ./bench -b redis,senti", "conform ./bench -b redis,sentinel"),
     ("an option with its two dashes", "./bench judge --ju", "judge --junit"),
     ("a guard", "./bench run -g fe", "run -g fence"),
     ("a cell behind the folder of a run", "./bench explain run fail", "explain run failover.redis-token@redis"),
+    ("a cell whose faults are hunted", "./bench hunt --from run fail", "hunt --from run failover.redis-token@redis"),
     ("a cell with its guard", "./bench explain run/ pau", "explain run/ pause-holder.pg-row@pg.fence"),
     ("the servers in the name of a cell", "./bench explain run failover.redis-token@re", "explain run failover.redis-token@redis"),
     ("the name of a lock for judge", "./bench judge zk-seq", "judge zk-sequential"),

@@ -74,9 +74,9 @@ check 'the row of a held lock is seen' row task safe ''
 check 'also where a column says that somebody holds it' row task:picked safe ''
 check 'a table that does not exist is said' row nosuchtable undecided 'relation ""nosuchtable"" does not exist'
 check 'what can be no table is said' row task-x undecided 'expected advisory, transaction, TABLE or TABLE:COLUMN'
-record_holds() { "$bin" adapter-check "python3 $here/adapters/pg-row.py $1" 'the record that it names' >"$dir/out" 2>&1; }
-check 'adapter-check: the row is a record while its column says so' record_holds task:picked
-check 'adapter-check: a row that stays is none' not record_holds task
+record_holds() { "$bin" conform "python3 $here/adapters/pg-row.py $1" 'the record that it names' >"$dir/out" 2>&1; }
+check 'conform: the row is a record while its column says so' record_holds task:picked
+check 'conform: a row that stays is none' not record_holds task
 cat >"$dir/left-out.ini" <<'END_OF_SCENARIO'
 [scenario]
 title = one client is never let in

@@ -1,7 +1,7 @@
 #!/bin/sh
 # test: beside
 # SPDX-License-Identifier: MIT
-# `adapter-check` passes the reference adapter, and fails each of tests/adapters/broken.py with the statement that it breaks and a line that says what was read. TAP.
+# `conform` passes the reference adapter, and fails each of tests/adapters/broken.py with the statement that it breaks and a line that says what was read. TAP.
 # Usage: live-adapter.sh LOCKBENCH
 bin=$1
 . "$(dirname "$0")/../../helpers/tap.sh"
@@ -14,7 +14,7 @@ breaks() {
   $phase "$@"
 }
 runs() {
-  { "$bin" adapter-check "python3 $here/adapters/broken.py $1" "$2" >"$dir/$1.out" 2>&1; echo $? >"$dir/$1.code"; } &
+  { "$bin" conform "python3 $here/adapters/broken.py $1" "$2" >"$dir/$1.out" 2>&1; echo $? >"$dir/$1.code"; } &
   if [ $((run % at_once)) -eq 0 ]; then wait $!; fi
 }
 is_judged() {
@@ -64,19 +64,19 @@ all() {
 }
 # What fails like the first one is a number: whole BROKEN MOST_FAILURES.
 whole() {
-  "$bin" adapter-check "python3 $here/adapters/broken.py $1" >"$dir/out" 2>&1
+  "$bin" conform "python3 $here/adapters/broken.py $1" >"$dir/out" 2>&1
   awk -v most="$2" '/^FAIL / { fails++ } /^[0-9]+ more fails? as "/ { more += $1 } / statements hold/ { held = $2; all = $4 }
     END { exit !(fails >= 1 && fails <= most && more > 0 && fails + more == all - held) }' "$dir/out"
 }
 check 'of many failures with one cause the first is told, and how many more' whole cannot-open 1
 check '... of those with several, the first of each' whole lies 10
-check '... and --tap prints each' sh -c '"$1" adapter-check --tap "python3 $2/adapters/broken.py cannot-open" >"$3" 2>&1; [ "$(grep -c "^not ok" "$3")" -gt 10 ]' - "$bin" "$here" "$dir/out"
+check '... and --tap prints each' sh -c '"$1" conform --tap "python3 $2/adapters/broken.py cannot-open" >"$3" 2>&1; [ "$(grep -c "^not ok" "$3")" -gt 10 ]' - "$bin" "$here" "$dir/out"
 sed 's/topologies=redis/topologies=redis,redis-x5,sentinel/' "$here/../peers/reference.py" >"$dir/many.py"
 many="python3 $dir/many.py"
-check 'a topology that was not tried is named, with what tries it' sh -c '"$1" adapter-check "$2" quit >"$3" && grep -qx "not tried: redis-x5, sentinel: add -b redis-x5,sentinel" "$3"' - "$bin" "$many" "$dir/out"
-check '... not one that was' sh -c '"$1" adapter-check -b redis,redis-x5 "$2" quit >"$3" && grep -qx "not tried: sentinel: add -b sentinel" "$3"' - "$bin" "$many" "$dir/out"
-check '... and none where all were' sh -c '"$1" adapter-check "python3 $2/../peers/reference.py" quit >"$3" && ! grep "not tried" "$3"' - "$bin" "$here" "$dir/out"
-{ "$bin" adapter-check --tap "python3 $here/../peers/reference.py" >"$dir/reference.out" 2>&1; echo $? >"$dir/reference.code"; } &
+check 'a topology that was not tried is named, with what tries it' sh -c '"$1" conform "$2" quit >"$3" && grep -qx "not tried: redis-x5, sentinel: add -b redis-x5,sentinel" "$3"' - "$bin" "$many" "$dir/out"
+check '... not one that was' sh -c '"$1" conform -b redis,redis-x5 "$2" quit >"$3" && grep -qx "not tried: sentinel: add -b sentinel" "$3"' - "$bin" "$many" "$dir/out"
+check '... and none where all were' sh -c '"$1" conform "python3 $2/../peers/reference.py" quit >"$3" && ! grep "not tried" "$3"' - "$bin" "$here" "$dir/out"
+{ "$bin" conform --tap "python3 $here/../peers/reference.py" >"$dir/reference.out" 2>&1; echo $? >"$dir/reference.code"; } &
 phase=runs
 all
 wait
@@ -88,7 +88,7 @@ check 'the reference adapter: every statement holds' sh -c '[ "$(cat "$1.code")"
 check 'every broken adapter is tried' test "$(python3 "$here/adapters/broken.py" | sort)" = "$(printf '%s\n' $listed | sort)"
 
 # What is no adapter at all. What its own shell says stands beside our line.
-refused() { "$bin" adapter-check "$@" >"$dir/out" 2>&1; [ $? -eq 2 ] && [ "$(grep -c "^lockbench: adapter-check" "$dir/out")" -eq 1 ]; }
+refused() { "$bin" conform "$@" >"$dir/out" 2>&1; [ $? -eq 2 ] && [ "$(grep -c "^lockbench: conform" "$dir/out")" -eq 1 ]; }
 says() { grep -qE "$1" "$dir/out"; }
 check 'no such command: one line, exit 2' refused /no/such/adapter
 check '... which says so' says 'no such command'

@@ -24,7 +24,7 @@ check 'a fact that nobody knows is refused' refuses "facts: no fact 'releases', 
 check 'a value that nobody knows is refused' refuses 'facts: release=blond: expected release=compared|' run control --exec "$flawed sound release=blond"
 check 'a fact of servers is refused' refuses 'facts: members=3: that is not stated here' run control --exec "$flawed sound members=3"
 check 'judge refuses it, too' refuses "facts: 'blind' is no fact" judge "$flawed sound blind"
-check 'adapter-check refuses it, too' refuses "facts: 'blind' is no fact" adapter-check "$flawed sound blind"
+check 'conform refuses it, too' refuses "facts: 'blind' is no fact" conform "$flawed sound blind"
 check 'a wrong fact in the table of a plugin is refused' refuses "plugin-facts.so: .facts: no fact 'releases', did you mean 'release'" run control --plugin "$plugins/plugin-facts.so"
 
 # ---- each flaw ----------------------------------------------------------------------------------

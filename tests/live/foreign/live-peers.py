@@ -27,7 +27,7 @@ ATTEMPTS = 2  # a statement has deadlines, and the machine has other work
 def once(peer):
     """The lines that failed, by their statement, and what cannot be tried here."""
     says = dict(word.partition("=")[::2] for word in peer["says"].split())
-    words = [LOCKBENCH, "adapter-check", "--tap", "-b", says["topologies"].split(",")[0], peer["run"]]
+    words = [LOCKBENCH, "conform", "--tap", "-b", says["topologies"].split(",")[0], peer["run"]]
     told = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tap.ROOT, timeout=300)
     failed, statement, missing, points = {}, None, "", 0
     for line in told.stdout.splitlines():

@@ -50,28 +50,28 @@ check 'reference: its folder and its page say so, too' folder_agrees
 check 'reference: what every lock of its kind has' part 'what every lock with a lease on redis has:' '^  1 of 1  restart-node'
 check 'reference: a line for jobs that may not run twice' part 'what to do:' '^  for a job that may not run twice: '
 check 'reference: a screen' fits
-check 'reference: its adapter is checked first' grep -q '^adapter-check: \([0-9]*\) of \1 statements hold$' "$dir/out"
+check 'reference: its adapter is checked first' grep -q '^conform: \([0-9]*\) of \1 statements hold$' "$dir/out"
 for name in restart-node pause-holder pause-writer; do check "reference: $name broke it" row $name; done
 check 'reference: what means nothing on one server has no line' not grep -q failover "$dir/out"
 check 'reference: the explain command tells the story' explains
 check 'reference: a guard that was seen to help' grep -qE 'guard recheck +helped in 1 of 3' "$dir/out"
 check 'reference: what it rests on where none helped' grep -qE '^    restart-node: ' "$dir/out"
 check 'reference: in how many no guard helped' grep -q '^  in 2 no guard helped; there the lock rests on:$' "$dir/out"
-check 'reference: how long is said first' sh -c 'head -n 1 "$1" | grep -qE "judges exec:reference@redis, about .*: adapter-check, then [0-9]+ trials"' - "$dir/err"
+check 'reference: how long is said first' sh -c 'head -n 1 "$1" | grep -qE "judges exec:reference@redis, about .*: conform, then [0-9]+ trials"' - "$dir/err"
 
 questions contention
 judge 'python3 tests/adapters/rogue.py lies'
 check 'a liar: not safe, exit 3' ends_with 3
 check 'a liar: it is its own fault' part 'its own fault, which' '^  1 of 1  contention '
 check 'a liar: without any fault' row contention
-check 'a liar: its adapter fails' part 'its own fault, which' '^  fails   adapter-check '
+check 'a liar: its adapter fails' part 'its own fault, which' '^  fails   conform '
 check 'a liar: a screen' fits
 check 'a liar: no guard is advised' not grep -q 'helped in' "$dir/out"
 
 # Flaws that a screen has to name as the lock's own, beside what every such lock has.
 flaw() { # NAME STATEMENT
   judge "python3 tests/adapters/flawed.py $1"
-  check "$1: its own fault, by name" part 'its own fault, which a sound lock with a lease on redis has not:' "^  fails   adapter-check +$2"
+  check "$1: its own fault, by name" part 'its own fault, which a sound lock with a lease on redis has not:' "^  fails   conform +$2"
   check "$1: nothing is advised before it is mended" part 'what to do:' '^  mend its own fault first'
   check "$1: its folder says the same" folder_agrees
 }
@@ -89,7 +89,7 @@ judge local
 check 'a mutex: stuck, exit 3' ends_with 3
 check 'a mutex: the verdict comes first' verdict '^stuck: .* 1 of 2 questions .*; no fault of its own: local@none$'
 check 'a mutex: who is dead keeps it, as with every lock without an end' part 'what every lock without an end on none has:' '^  1 of 1  crash-holder '
-check 'a mutex: nothing of ours is checked' not grep -qE '^(conform|adapter-check)' "$dir/out"
+check 'a mutex: nothing of ours is checked' not grep -qE '^conform' "$dir/out"
 judge "$plugin"
 check 'a plugin: stuck, exit 3' ends_with 3
 check 'a plugin: held against the contract first' grep -qE '^conform: ([0-9]+) of \1 statements hold$' "$dir/out"

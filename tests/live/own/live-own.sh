@@ -366,6 +366,6 @@ played 'the machine stalled' "$dir/results/elsewhere" "$bin" run control pause-h
 cat "$dir/results/elsewhere.out" "$dir/results/elsewhere.err" >"$dir/out"
 check 'clients of a service that nobody knows are paused, killed and lied to' test "$(cut -d, -f1,7 "$dir/results/elsewhere/trials.csv" | tr '\n' ' ')" = 'scenario,verdict control,safe pause-holder,violated crash-holder,safe clock-client,safe '
 check 'and its links are not cut' grep -q 'there are no servers' "$dir/out"
-"$bin" adapter-check "python3 $dir/elsewhere.py" 'a free lock' >"$dir/out" 2>&1
-check 'adapter-check reaches it, too' grep -q '1 of 1 statements hold' "$dir/out"
+"$bin" conform "python3 $dir/elsewhere.py" 'a free lock' >"$dir/out" 2>&1
+check 'conform reaches it, too' grep -q '1 of 1 statements hold' "$dir/out"
 echo "1..$n"

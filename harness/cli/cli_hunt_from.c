@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench shrink RUN CELL`: a violated trial of a campaign as the smallest directed scenario that still breaks the
- * lock. What the run says of the trial is read here; the search is hunt/shrink.c's. The file appears under its name
+ * `lockbench hunt --from RUN CELL`: a violated trial of a campaign as the smallest directed scenario that still breaks
+ * the lock. What the run says of the trial is read here; the search is hunt/shrink.c's. The file appears under its name
  * when it is complete, and not at all if nothing breaks.
  */
 #include <errno.h>
@@ -47,7 +47,7 @@ static int take(const struct lb_story *told, const char *run, struct lb_directed
   struct lb_error err;
   const json_t *workload = json_object_get(told->scenario, "workload");
   if (lb_system_parse(lb_text_of(told->cell, "system"), &system, &err) < 0)
-    return lb_complain(LB_EXIT_USAGE, "shrink: %s", err.text);
+    return lb_complain(LB_EXIT_USAGE, "hunt --from: %s", err.text);
   int guard = lb_guard_find(lb_text_of(told->cell, "guard"));
   *ret = (struct lb_directed_of){.scenario = lb_text_of(told->cell, "scenario"),
                                  .system = lb_text_of(told->cell, "system"),
@@ -67,15 +67,16 @@ static int take(const struct lb_story *told, const char *run, struct lb_directed
 /* Whether there is something to cut down; else one line says why not. */
 static int may_shrink(const struct lb_story *told) {
   if (json_array_size(json_object_get(json_object_get(told->scenario, "campaign"), "faults")) == 0)
-    return lb_complain(LB_EXIT_USAGE, "shrink: %s is no campaign: only random faults are cut down to a timeline",
+    return lb_complain(LB_EXIT_USAGE, "hunt --from: %s is no campaign: only random faults are cut down to a timeline",
                        lb_text_of(told->cell, "scenario"));
-  if (!told->found) return lb_complain(LB_EXIT_USAGE, "shrink: this cell was skipped, so it has no trial");
+  if (!told->found) return lb_complain(LB_EXIT_USAGE, "hunt --from: this cell was skipped, so it has no trial");
   if (strcmp(told->trial.verdict, "violated") != 0)
-    return lb_complain(LB_EXIT_USAGE, "shrink: expected a violated trial, trial %s is %s", told->trial.trial,
+    return lb_complain(LB_EXIT_USAGE, "hunt --from: expected a violated trial, trial %s is %s", told->trial.trial,
                        told->trial.verdict);
   if (!*told->trial.history)
-    return lb_complain(LB_EXIT_USAGE, "shrink: the run has no history of trial %s", told->trial.trial);
-  if (!told->trial.is_there) return lb_complain(LB_EXIT_USAGE, "shrink: %s is not in the folder", told->trial.history);
+    return lb_complain(LB_EXIT_USAGE, "hunt --from: the run has no history of trial %s", told->trial.trial);
+  if (!told->trial.is_there)
+    return lb_complain(LB_EXIT_USAGE, "hunt --from: %s is not in the folder", told->trial.history);
   return 0;
 }
 
@@ -89,7 +90,7 @@ static int read_directed(const struct lb_story *told, const struct lb_directed_o
   int r = lb_directed_read(&history, &check, of, ret, &err);
   lb_check_clear(&check);
   lb_history_clear(&history);
-  return r < 0 ? lb_complain(LB_EXIT_USAGE, "shrink: %s", err.text) : 0;
+  return r < 0 ? lb_complain(LB_EXIT_USAGE, "hunt --from: %s", err.text) : 0;
 }
 
 /* ---- what is said -------------------------------------------------------------------------------------- */
@@ -173,7 +174,7 @@ static int shrink_one(const struct lb_args *args, const struct lb_directed_of *o
   lb_rundir_close(&dir);
   if (r == -EINTR)
     return lb_complain(LB_EXIT_STOPPED, "interrupted before a timeline broke the lock; nothing was written");
-  if (r < 0) return lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "shrink: %s", err.text);
+  if (r < 0) return lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "hunt --from: %s", err.text);
   if (s.end == LB_SHRINK_NEVER || s.end == LB_SHRINK_NEVER_IN_TIME) return never(&s, d);
   if (keep_file(d, &s, of, path)) return LB_EXIT_FAILURE;
   lb_cli_say("%s: %zu of %zu faults, breaks %d of %d; %zu timelines were played", path, s.faults, d->fault_count,
@@ -189,7 +190,7 @@ static int shrink(const struct lb_args *args, const struct lb_directed_of *of, s
   snprintf(path, sizeof path, "%s/shrunk.ini", folder);
   if (access(path, F_OK) == 0)
     return lb_complain(LB_EXIT_USAGE, "%s exists already, expected a new name with -o", path);
-  int code = lb_cli_try_folder("shrink", folder, args->out);
+  int code = lb_cli_try_folder("hunt", folder, args->out);
   if (code == LB_EXIT_OK && (code = shrink_one(args, of, d, path)))
     rmdir(folder); /* unless somebody else has something in it */
   return code;
@@ -200,7 +201,7 @@ static int shrink_trial(const struct lb_args *args, const struct lb_story *told)
   struct lb_directed d;
   char folder[PATH];
   int code = may_shrink(told);
-  if (code == 0) code = take(told, args->words[0], &of);
+  if (code == 0) code = take(told, args->from, &of);
   if (code == 0) code = read_directed(told, &of, &d);
   if (code) return code;
   if (args->out) snprintf(folder, sizeof folder, "%s", args->out);
@@ -212,28 +213,25 @@ static int shrink_trial(const struct lb_args *args, const struct lb_story *told)
   return code;
 }
 
-static int shrink_command(const struct lb_args *args) {
+/* What only the search of a space can use. */
+static const char *useless(const struct lb_args *args) {
+  return args->guards          ? "--guard"
+         : args->has_faults    ? "--faults"
+         : args->shard         ? "--shard"
+         : args->without       ? "--without"
+         : args->only          ? "--only"
+         : args->list          ? "--list"
+         : args->setting_count ? "--set"
+                               : NULL;
+}
+
+int lb_cli_hunt_from(const struct lb_args *args) {
   struct lb_story told;
   struct lb_error err;
-  if (args->word_count == 0)
-    return lb_complain(
-        LB_EXIT_USAGE,
-        "shrink: expected a results folder and a cell of a campaign, as in `%s shrink results/RUN storm.SYSTEM`",
-        lb_process_called());
-  int r = lb_story_find(args->words[0], args->words + 1, args->word_count - 1, args->trial, &told, &err);
+  if (useless(args)) return lb_complain(LB_EXIT_USAGE, "hunt --from: %s means nothing beside it", useless(args));
+  int r = lb_story_find(args->from, args->words, args->word_count, args->trial, &told, &err);
   if (r < 0) return lb_complain(r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE, "%s", err.text);
   r = shrink_trial(args, &told);
   lb_story_clear(&told);
   return r;
 }
-
-const struct lb_cli_command lb_command_shrink = {
-    "shrink",
-    shrink_command,
-    LB_ARG_SHRINK | LB_ARG_TRIAL | LB_ARG_PLUGIN,
-    "DIR CELL",
-    "cuts a violation of a campaign down to the smallest timeline that still breaks the lock",
-    "DIR is a results folder, CELL a cell of it that played random faults, as `explain` takes it. It takes the first double hold within a lease,\n"
-    "else the first of all. The faults before it become steps. Then it removes faults and shortens waits, each time with new seeds.\n"
-    "`run` replays shrunk.ini, which says how often it broke. A larger -n removes more.\n"
-    "exit: 0 done or out of budget, 1 failure of the harness, 2 usage, 3 no directed timeline broke the lock, 130 interrupted\n"};
