@@ -49,11 +49,13 @@ TESTS = {
     "harness/trial/premises.c": ["premises", "judge"],
     "harness/trial/judge.c": ["judge-counts", "judge", "exhausted"],
     "harness/trial/keep.c": ["judge-counts", "judge", "exhausted"],
-    "harness/client/memory.c": ["heartbeat", "memory", "client"],
+    "harness/client/heartbeat.c": ["heartbeat"],
+    "harness/client/memory.c": ["memory", "client"],
     "harness/client/resource.c": ["resource", "holder"],
     "harness/client/holder.c": ["holder-debts", "holder", "client"],
     "harness/client/holder_access.c": ["holder-debts", "holder", "client"],
-    "harness/client/hooks.c": ["contract", "hooks", "holder", "holder-debts", "client"],
+    "harness/client/contract.c": ["contract", "holder"],
+    "harness/client/hook.c": ["contract", "hook", "holder", "holder-debts", "client"],
     "harness/trial/campaign.c": ["campaign-play", "campaign", "exhausted"],
 }
 EQUIVALENT = "tests/mutants-equivalent.txt"

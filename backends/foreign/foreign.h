@@ -8,7 +8,7 @@
  * of our deadlines and of leases that count from before a request, so: a call that is not answered by its deadline is
  * LB_UNKNOWN, and its answer is taken when it comes; a lease whose library does not say what is left of it counts from
  * when the answer was read (its caller knows nothing else). An answer that the line protocol does not know, an end of
- * the program or a flood of lines is -EPROTO, which hooks.c treats as a breach of the contract (LB_TRAIT_FOREIGN).
+ * the program or a flood of lines is -EPROTO, which hook.c treats as a breach of the contract (LB_TRAIT_FOREIGN).
  */
 #ifndef LB_FOREIGN_H
 #define LB_FOREIGN_H

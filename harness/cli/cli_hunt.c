@@ -17,6 +17,7 @@
 #include "base/need.h"
 #include "cli.h"
 #include "hunt/tell.h"
+#include "hunt/keep.h"
 #include "hunt/space.h"
 #include "run/about.h"
 #include "run/rundir.h"

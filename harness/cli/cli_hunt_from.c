@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "cli.h"
-#include "hunt/directed.h"
+#include "hunt/shrink.h"
 #include "plan/system.h"
 #include "show/explain_run.h"
 #include "show/live.h"

@@ -16,6 +16,7 @@
 #include "plan/bring.h"
 #include "run/tally.h"
 #include "scenario/scenario.h"
+#include "scenario/suite.h"
 #include "show/live.h"
 #include "theory/theory.h"
 

@@ -20,6 +20,7 @@
 #include "plan/peers.h"
 #include "scenario/scenario.h"
 #include "theory/facts.h"
+#include "scenario/suite.h"
 #include "network/proc.h"
 #include "network/sandbox.h"
 #include "scenario/scenario_load.h"

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "driver.h"
-#include "hooks.h"
+#include "hook.h"
 
 /* Before the client runs: a caller that reads the state after lb_client_start() must not see the former life. */
 static void begin_life(struct lb_client_state *state) {

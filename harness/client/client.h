@@ -138,4 +138,7 @@ void lb_client_end(struct lb_client *client);
  * release". A dead client is reaped. */
 void lb_client_fate(struct lb_client *client, const struct lb_client_state *state, int result, char *buf, size_t size);
 
+/* The one for the clients of this protocol; `coroutines`: many of them are to share a process. */
+const struct lb_driver *lb_client_driver_of(const struct lb_protocol *protocol, bool coroutines);
+
 #endif

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "hooks.h"
+#include "hook.h"
 #include "program.h"
 #include "network/proctree.h"
 #include "preload/skew.h"
@@ -95,7 +95,7 @@ static _Noreturn void client_main(const struct lb_client *client, const struct l
   struct lb_program program;
   struct lb_command command;
   struct lb_reply reply;
-  lb_hooks_own_process();
+  lb_hook_own_process();
   atomic_store(&plan->memory->state[client->number].pid, (int)getpid());
   lb_program_begin(&program, plan, client, ground);
   while (next_command(&program, commands, &command)) {

@@ -35,8 +35,6 @@ struct lb_driver {
 };
 
 extern const struct lb_driver lb_driver_process, lb_driver_exec, lb_driver_coroutine;
-/* The one for the clients of this protocol; `coroutines`: many of them are to share a process. */
-const struct lb_driver *lb_client_driver_of(const struct lb_protocol *protocol, bool coroutines);
 
 /* Called in a process that runs clients. Client libraries and plugins then print into `output` instead of our own
  * output, and read an empty input. */

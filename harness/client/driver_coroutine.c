@@ -32,7 +32,7 @@
 #include "base/clock.h"
 #include "coroutine.h"
 #include "driver.h"
-#include "hooks.h"
+#include "hook.h"
 #include "program.h"
 
 enum { FOLLOW_MS = 1000, QUEUE_MAX = 8, FDS_MAX = 16 };
@@ -291,7 +291,7 @@ static _Noreturn void work(struct worker *w, const struct lb_client_plan *plan, 
   if (plan->output > 0) lb_driver_speak_into(plan->output);
   for (size_t i = 0; i < w->all->count; i++) close_bells(&w->all->worker[i], &w->all->worker[i] == w);
   allow_many_files();
-  lb_hooks_own_process();
+  lb_hook_own_process();
   w->loop = ev_loop_new(EVFLAG_NOENV | EVBACKEND_EPOLL);
   if (!w->loop) _exit(1);
   ev_io_init(&w->news, on_news, w->bell[1], EV_READ);

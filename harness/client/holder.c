@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "hooks.h"
+#include "hook.h"
 
 enum { CLEAN_UP_MS = 500, RENEW_MS = 500 };
 

@@ -45,7 +45,7 @@ struct lb_holder {
   lb_ns (*to_truth)(struct lb_env *env, lb_ns ns);
 
   bool breached;                   /* a hook broke the contract: nothing of this client counts any more */
-  lb_ns latest_now, hook_deadline; /* of hooks.c */
+  lb_ns latest_now, hook_deadline; /* of hook.c */
   char error[256];                 /* text of the latest failure of a hook in this acquire, or since; empty = none */
 
   lb_ns due; /* when the next acquire was to begin, in true time, for its event; 0 = it begins when it begins */

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "holder.h"
-#include "hooks.h"
+#include "hook.h"
 
 enum { RECHECK_MS = 1000 };
 

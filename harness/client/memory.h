@@ -10,7 +10,6 @@
 #define LB_MEMORY_H
 
 #include <stdatomic.h>
-#include <sys/types.h>
 
 #include "backends/backend.h"
 #include "env.h"
@@ -102,11 +101,5 @@ int lb_memory_collect(const struct lb_memory *memory, struct lb_history *ret);
  * is set while an eighth is still free, so that the measurement ends and all holds are closed in the log. A full log
  * drops events. */
 void lb_memory_record(struct lb_memory *memory, size_t number, struct lb_event event);
-
-/* A process that wants to run every 10 ms. It records how late it was, and how long each client waited for a processor,
- * in memory->max_stall_ns and stalled_ns. What such a stall could explain is not evidence. -1 when it could not start.
- */
-pid_t lb_heartbeat_start(struct lb_memory *memory);
-void lb_heartbeat_stop(pid_t pid);
 
 #endif

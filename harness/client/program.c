@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "hooks.h"
+#include "hook.h"
 
 enum { STREAM_ENV = 1, STREAM_WORK = 2, STREAM_BACKOFF = 3, STREAM_ARRIVALS = 4 };
 enum { LOOK_MS = 50, OPEN_AGAIN_MS = 20, LET_GO_MS = 2000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * conform_calls.h - what the process of one statement works with: its sessions, calls of hooks that are held against
- * client/hooks.h, and words for what was expected. Private to conform/.
+ * client/hook.h, and words for what was expected. Private to conform/.
  *
  * A statement returns if it holds; anything else ends its process in lb_conform_fail(), from whatever depth. So a
  * statement reads like a list of calls with what each has to answer.
@@ -14,7 +14,7 @@
 
 #include "conform.h"
 #include "base/clock.h"
-#include "client/hooks.h"
+#include "client/hook.h"
 #include "client/env.h"
 
 enum {
@@ -147,7 +147,7 @@ const char *lb_conform_ordinal(int i);
 const char *lb_conform_key(struct lb_conform *c);
 
 /* Calls of the hooks on session i. The statement fails at once if the call broke the contract
- * (client/hooks.h) or came back long after its deadline; else its result. */
+ * (client/hook.h) or came back long after its deadline; else its result. */
 int lb_conform_setup(struct lb_conform *c, int i);
 int lb_conform_teardown(struct lb_conform *c, int i);
 int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant,

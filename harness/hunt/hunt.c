@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/need.h"
+#include "replay.h"
 #include "sample.h"
 #include "search.h"
 

@@ -3,7 +3,7 @@
  * What is kept of a hunt beside its journal: every timeline with what came of it, and a complete scenario file for
  * every set, which `run` replays.
  */
-#include "tell.h"
+#include "keep.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/error.h"
 #include "run/about.h"
+#include "replay.h"
 #include "simplify.h"
 
 enum { PATH = 4200 };

@@ -3,7 +3,7 @@
  * Each question is one plan of one timeline, played by the engine (run/engine.h). The budget is looked at before a
  * question; what is known by then is kept.
  */
-#include "directed.h"
+#include "shrink.h"
 
 #include <errno.h>
 #include <stdlib.h>

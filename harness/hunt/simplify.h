@@ -41,24 +41,6 @@ bool lb_hunt_simplify_helped(const struct lb_hunt_set *set);
 /* ", without client 3 and without renewal", or "". */
 const char *lb_hunt_simplify_without_text(unsigned without);
 
-/* A set is called minimal only if its published form comes out the same again: ten times of ten, under another seed on
- * fresh servers. */
-
-#define LB_HUNT_REPLAYS 10 /* decided trials of each set */
-
-/* Replays each minimal set in its simplest form, the first of each mechanism before the others, and enters in the
- * journal what agreed in class. One that agreed every time stays minimal; one of which too few were decided is
- * LB_HUNT_NOT_REPLAYED. A simpler form that does not agree is given up for the form in which the set was found. Where
- * that does not agree either, the set is refuted in the journal: from then on it is LB_HUNT_SOMETIMES there, or none if
- * it never agreed. How many were refuted; negative: what `play` returned. */
-int lb_hunt_replay(struct lb_hunt_journal *journal, struct lb_hunt_sets *sets, const struct lb_hunt_player *player);
-
-struct lb_hunt_replays {          /* of a hunt */
-  unsigned sets, agreed, decided; /* sets that were replayed; trials */
-  unsigned refuted, gone;         /* of these sets: those that did not agree every time; those that never did */
-};
-struct lb_hunt_replays lb_hunt_replay_count(const struct lb_hunt_journal *journal);
-
 /* Timelines of a hunt in forms that are not of its space: without client 3, without renewal. What
  * comes of them is not mixed with the journal of the hunt: each kind of form has a journal of its own beside it. */
 
@@ -74,7 +56,7 @@ struct lb_hunt_lab {
   struct lb_error *err;
 };
 
-/* The player of lb_hunt_simplify(), or of lb_hunt_replay() where the lab replays: `of` is a lab. */
+/* The player of lb_hunt_simplify(), or of lb_hunt_replay() (replay.h) where the lab replays: `of` is a lab. */
 struct lb_hunt_player lb_hunt_lab_player(struct lb_hunt_lab *lab);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "audit.h"
+#include "replay.h"
 #include "simplify.h"
 
 /* Mechanisms: the same faults at another moment are no other set to a reader. Those that need what no machine does are

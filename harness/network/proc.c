@@ -396,7 +396,7 @@ static int talk(pid_t pid, int in, int out, const char *input, char **ret_output
   return r == 0 && (!told || status != 0) ? -EPERM : r;
 }
 
-int lb_tool_run(const struct lb_host *host, char *const argv[], const char *input, struct lb_error *err) {
+int lb_proc_run_tool(const struct lb_host *host, char *const argv[], const char *input, struct lb_error *err) {
   char *path = lb_proc_find(argv[0], sbin), *output = NULL;
   int in[2], out[2], r = 0;
   if (!path) return lb_error(err, -ENOENT, "%s is not installed", argv[0]);

@@ -60,6 +60,6 @@ char *lb_proc_find(const char *name, const char *const extra[]);
 
 /* Runs argv[0], looked for in PATH and the sbin folders, in the network namespace of `host` (NULL: ours), with `input`
  * (at most 64 KiB) as its standard input, and waits for its end. 0; or -errno with the first line that it wrote in err. */
-int lb_tool_run(const struct lb_host *host, char *const argv[], const char *input, struct lb_error *err);
+int lb_proc_run_tool(const struct lb_host *host, char *const argv[], const char *input, struct lb_error *err);
 
 #endif

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "judging.h"
+#include "junit.h"
 #include "results.h"
 #include "base/files.h"
 #include "base/need.h"

@@ -2,7 +2,7 @@
  *
  * Written for the common subset of readers: testsuites, testsuite, testcase, failure, error, skipped.
  */
-#include "results.h"
+#include "junit.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -42,15 +42,4 @@ char *lb_scenario_name_of(const char *path);
  * (0 = the whole file). */
 int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, struct lb_error *err);
 
-/* role.c: a role from words[0..count): number of words taken, or -EINVAL with err. */
-int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, struct lb_error *err);
-/* The number of a node or client, from 1 to max; `kind` is the word before it, `word` may be NULL.
- * 0, or -EINVAL with err. */
-int lb_role_number_parse(const char *kind, const char *word, int max, int *ret, struct lb_error *err);
-/* True for roles that name exactly one server, and not one that is drawn. `current primary` may be
- * another one each time. */
-bool lb_role_is_one_server(struct lb_role role);
-/* True for `node any` and `client any`. */
-bool lb_role_is_any(struct lb_role role);
-
 #endif

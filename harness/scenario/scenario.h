@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "step.h"
+#include "premise.h"
 
 /* What a client does before it touches the resource, chosen per cell. A guard protects the resource, not the lock:
  * whatever it does, two clients may still believe that they hold. Under any guard but `none` a trial is therefore
@@ -74,8 +74,7 @@ struct lb_expect {
 };
 
 #define LB_CLIENT_COUNTS_MAX 16
-#define LB_CLIENTS_MAX 128 /* largest N of `client N`, and `clients` of a process each */
-#define LB_CROWD_MAX 1024  /* largest `clients` */
+#define LB_CROWD_MAX 1024 /* largest `clients` */
 
 enum lb_client_driver { LB_BY_PROCESS, LB_BY_COROUTINE }; /* what runs the clients (client/driver.h) */
 
@@ -255,29 +254,5 @@ extern const struct lb_scenario_key lb_scenario_keys[]; /* in the order of the s
 extern const size_t lb_scenario_key_count;
 /* "whole number", "text", ... */
 const char *lb_scenario_type_name(enum lb_scenario_type type);
-
-/* ---- suites: which scenarios are run together, and what is changed in each of them (scenarios/suites) ---------- */
-
-struct lb_suite {
-  char *name, *path;      /* "quick", and its file */
-  char *title, *question; /* [suite] */
-  /* For each scenario, in the order of the file: its path, and what is changed in it, "key=value key=value" ("" =
-   * nothing). */
-  char **scenarios, **settings;
-  unsigned *own_guards; /* of each scenario, a bit each, of `guards`; 0 = all of them */
-  size_t count;
-  char *systems;    /* "a@x,b@y", NULL = those that the scenarios name */
-  unsigned guards;  /* one bit each, 0 = all */
-  int guard_trials; /* under a guard at most so many of each cell; 0 = as many as without */
-};
-
-/* Reads a file. `folder` has the scenarios that are named, not given as a path. Every scenario is
- * loaded and every setting tried on it. 0; -EINVAL with one line in err for bad content, of the
- * suite or of a scenario; other -errno with err. On error *ret is empty. */
-int lb_suite_load(const char *path, const char *folder, struct lb_suite *ret, struct lb_error *err);
-/* The same from memory, data[size] is NUL; `path` stands for the file. For tests and fuzzing. */
-int lb_suite_parse(const char *path, const char *data, size_t size, const char *folder, struct lb_suite *ret,
-                   struct lb_error *err);
-void lb_suite_clear(struct lb_suite *suite);
 
 #endif

@@ -17,33 +17,6 @@
 
 #include "base/text.h"
 
-/* ---- a list of verbs, for messages --------------------------------------------------------- */
-
-static int first_word(enum lb_verb verb) { return (int)strcspn(lb_step_rows[verb].form, " "); }
-
-/* Whether an earlier verb that is chosen begins with the same word: "clock A OFFSET", "clock A rate R". */
-static bool is_listed(enum lb_verb verb, const bool *chosen) {
-  int len = first_word(verb);
-  for (enum lb_verb v = 0; v < verb; v++)
-    if (chosen[v] && first_word(v) == len && strncmp(lb_step_rows[v].form, lb_step_rows[verb].form, (size_t)len) == 0)
-      return true;
-  return false;
-}
-
-void lb_step_list(const bool chosen[LB_VERB_COUNT], char *buf, size_t size) {
-  enum lb_verb words[LB_VERB_COUNT];
-  size_t count = 0, at = 0;
-  for (enum lb_verb v = 0; v < LB_VERB_COUNT; v++)
-    if (chosen[v] && !is_listed(v, chosen)) words[count++] = v;
-  buf[0] = '\0';
-  for (size_t i = 0; i < count && at < size; i++)
-    at += (size_t)snprintf(buf + at, size - at, "%s%.*s",
-                           i == 0           ? ""
-                           : i + 1 == count ? " or "
-                                            : ", ",
-                           first_word(words[i]), lb_step_rows[words[i]].form);
-}
-
 /* ---- a story ------------------------------------------------------------------------------- */
 
 /* What the steps before this one have done. */

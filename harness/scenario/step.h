@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * step.h - one step of a timeline, or one fault of a campaign: who (roles), what (a verb), and the table with one row
+ * step.h - one step of a timeline, or one fault of a campaign: who (role.h), what (a verb), and the table with one row
  * per verb. The parser, the checks before a run, help, docs/steps.md, the timeline and the campaign ask the row
  * of a verb, not its name.
  *
@@ -12,32 +12,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "base/error.h"
 
-/* How a step names hosts without knowing the topology. */
-enum lb_role_kind {
-  LB_ROLE_NONE,
-  LB_ROLE_PRIMARY, /* the server that decides; bound when a timeline first names it. Number 2: the server that took over from it, and so on */
-  LB_ROLE_CURRENT_PRIMARY, /* asked again each time */
-  LB_ROLE_REPLICAS, /* the other data servers, as seen from `primary`; in a step that names primary N from that one, and `number` is N */
-  LB_ROLE_NODE,      /* node N, from 1 */
-  LB_ROLE_MAJORITY,  /* the smallest majority of the data servers that contains the primary */
-  LB_ROLE_PARTNERS,  /* the others of it, beside the primary */
-  LB_ROLE_MINORITY,  /* the rest of the data servers */
-  LB_ROLE_PROXY,     /* the server that stands before the data servers */
-  LB_ROLE_ALL,       /* all servers */
-  LB_ROLE_CLIENT,    /* client N, from 1 */
-  LB_ROLE_CLIENTS,   /* all clients */
-  LB_ROLE_HOLDER,    /* the client that holds now */
-  LB_ROLE_WAITERS,   /* the clients that ask now */
-  LB_ROLE_SERVER_OF, /* the server that client N talks to now; `number` is N */
-};
-struct lb_role {
-  enum lb_role_kind kind;
-  int number; /* node, client: from 1; 0 = `any`, drawn from the seed (faults of a [campaign] only). Primary: 0, or from 2 */
-};
-enum { LB_LOCKS_MAX = 4 };     /* so many a timeline may speak of */
-enum { LB_PRIMARIES_MAX = 9 }; /* so many may lead one after the other in a timeline */
+#include "base/error.h"
+#include "role.h"
+
+enum { LB_LOCKS_MAX = 4 }; /* so many a timeline may speak of */
 
 /* In the order of help. What each of them says and means stands in its row (step.c). */
 enum lb_verb {
@@ -236,51 +215,9 @@ void lb_step_list(const bool chosen[LB_VERB_COUNT], char *buf, size_t size);
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* A role as a step would write it: "current primary", "node 2". 32 bytes are enough. */
-void lb_role_format(struct lb_role role, char *buf, size_t size);
 /* The number of the primary N, from 2, that the step speaks of; 0 = of none but the first. */
 int lb_step_later_primary(const struct lb_step *step);
-/* True if it is told from `primary` who plays this role; `primary` does, too. */
-bool lb_role_is_relative(struct lb_role role);
-/* True for roles of clients. */
-bool lb_role_is_client(struct lb_role role);
-/* True for the same words. */
-bool lb_role_equal(struct lb_role a, struct lb_role b);
-
 /* One step from its text. 0, or -EINVAL with err = what was found and expected (no place). step->line is left alone. */
 int lb_step_parse(const char *text, struct lb_step *ret, struct lb_error *err);
-
-/* ---- premises: what has to be true for the question of a scenario to have been put, as a fact that a step observes ---- */
-
-enum lb_premise_kind {
-  LB_PREMISE_KEY,    /* key present|absent on A, seen by `observe key on A` */
-  LB_PREMISE_HOLDS,  /* client N holds | does not hold, seen by `observe client N` */
-  LB_PREMISE_SERVER, /* server of client N is | is not A, seen by `observe server of client N` */
-  /* client N asked and was granted | was not granted, and: was refused (somebody else holds it). Seen by the steps in
-   * which it asks; of one that certainly does not hold only if it was connected then and can tell to which server.
-   * Otherwise its request may have reached no server. */
-  LB_PREMISE_GRANTED,
-  LB_PREMISE_REFUSED,
-  LB_PREMISE_UNSYNCED, /* A lost writes | A lost no writes, seen by `power off A` */
-  LB_PREMISE_LEFT,     /* A left | A did not leave, seen by `observe A leaves` */
-};
-
-struct lb_premise {
-  enum lb_premise_kind kind;
-  bool is;               /* present, holds, is, left; false = the opposite */
-  int client;            /* N, where the fact names a client */
-  struct lb_role server; /* A, one server, where the fact names one */
-  bool of_safe; /* [proof] safe: only a trial without a double hold needs it to be safe, and at one step that looks */
-  char *text;   /* owned; in one spelling, for people */
-  int line;
-};
-
-/* One fact from its text. 0, or -EINVAL with err = what was found and expected (no place).
- * Its line and of_safe are left as they are. */
-int lb_premise_parse(const char *text, struct lb_premise *ret, struct lb_error *err);
-/* True if both speak of the same thing, whatever they say of it, and for the same key of [proof]. */
-bool lb_premise_same_subject(const struct lb_premise *a, const struct lb_premise *b);
-/* True if the step looks at what the premise speaks of. */
-bool lb_premise_observed_by(const struct lb_premise *premise, const struct lb_step *step);
 
 #endif

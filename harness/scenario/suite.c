@@ -4,7 +4,7 @@
  * are those that -s sets. A setting is tried at once on the scenario as it was loaded, so that a refusal names the line
  * of the suite.
  */
-#include "reader.h"
+#include "suite.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +14,7 @@
 #include "base/need.h"
 #include "base/text.h"
 #include "expect.h"
+#include "reader.h"
 #include "scenario_load.h"
 
 #define ABOUT "suite" /* the section of the suite itself */

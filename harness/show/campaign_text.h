@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * campaign_text.h - the table of campaigns as texts, for the terminal (display_figures.c): what
+ * campaign_text.h - the table of campaigns as texts, for the terminal: what
  * stands in a cell, and the sentences below the table.
  */
 #ifndef LB_CAMPAIGN_TEXT_H

@@ -261,3 +261,17 @@ const json_t *lb_explain_cell_named(const json_t *cells, const char *const *word
   else list_all(cells, err);
   return NULL;
 }
+
+void lb_explain_fill_cells(json_t *run) {
+  json_t *cells = json_object_get(run, "cells"), *cell;
+  const json_t *usual = json_object_get(run, "usual");
+  size_t i;
+  if (!usual) return;
+  json_array_foreach(cells, i, cell) {
+    const char *verdict = json_string_value(json_object_get(cell, "verdict"));
+    json_t *whole = json_copy(verdict ? json_object_get(usual, verdict) : NULL);
+    if (whole && json_object_update(whole, cell) == 0) json_array_set(cells, i, whole);
+    json_decref(whole);
+  }
+  json_object_del(run, "usual");
+}

@@ -30,20 +30,6 @@ struct finder {
   struct lb_error *err;
 };
 
-void lb_explain_fill_cells(json_t *run) {
-  json_t *cells = json_object_get(run, "cells"), *cell;
-  const json_t *usual = json_object_get(run, "usual");
-  size_t i;
-  if (!usual) return;
-  json_array_foreach(cells, i, cell) {
-    const char *verdict = json_string_value(json_object_get(cell, "verdict"));
-    json_t *whole = json_copy(verdict ? json_object_get(usual, verdict) : NULL);
-    if (whole && json_object_update(whole, cell) == 0) json_array_set(cells, i, whole);
-    json_decref(whole);
-  }
-  json_object_del(run, "usual");
-}
-
 /* ---- the cell -------------------------------------------------------------------------------- */
 
 /* The folder is checked before its content: the usual mistake is a path that is no run. What the

@@ -311,7 +311,7 @@ int lb_crew_restart(struct lb_stage *s, struct lb_client *client, struct lb_erro
 }
 
 /* A failed teardown says nothing of the lock: after the faults of a trial perhaps no server answers. If the hook breaks
- * its contract, hooks.c records that, as for every hook. */
+ * its contract, hook.c records that, as for every hook. */
 static void tear_down(struct lb_stage *s) {
   struct lb_reply reply;
   int64_t patience_ms = s->plan->topology->own ? TEARDOWN_OWN_MS : TEARDOWN_MS;

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client/hooks.h"
+#include "client/contract.h"
 #include "check/circle.h"
 #include "check/evidence.h"
 #include "premises.h"

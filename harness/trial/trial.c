@@ -23,7 +23,7 @@
 #include "crew.h"
 #include "base/process.h"
 #include "base/files.h"
-#include "client/memory.h"
+#include "client/heartbeat.h"
 #include "workload.h"
 #include "judge.h"
 #include "site.h"

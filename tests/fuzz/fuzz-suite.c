@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "scenario/scenario.h"
+#include "scenario/suite.h"
 #include "scenario/scenario_load.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

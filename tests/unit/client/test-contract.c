@@ -6,7 +6,7 @@
 #include <limits.h>
 
 #include "test.h"
-#include "client/hooks.h"
+#include "client/contract.h"
 
 #define MS(n) ((lb_ns)(n)*LB_NS_PER_MS)
 

@@ -12,7 +12,7 @@
 
 #include "test.h"
 #include "base/clock.h"
-#include "client/memory.h"
+#include "client/heartbeat.h"
 
 #define MS UINT64_C(1000000)
 

@@ -4,7 +4,7 @@
  * The holder against a protocol that answers what the test says, on a clock that the test owns.
  */
 #include "test.h"
-#include "client/hooks.h"
+#include "client/hook.h"
 #include "client/holder.h"
 #include "story/say.h"
 #include "hook.h"

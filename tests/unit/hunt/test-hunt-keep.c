@@ -13,7 +13,7 @@
 #include "backends/registry.h"
 #include "base/csv.h"
 #include "base/files.h"
-#include "hunt/tell.h"
+#include "hunt/keep.h"
 #include "scenario/scenario.h"
 
 static struct lb_hunt hunt;

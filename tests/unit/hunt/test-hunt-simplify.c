@@ -9,6 +9,7 @@
 #include "test.h"
 #include "hunted_system.h"
 #include "backends/registry.h"
+#include "hunt/replay.h"
 #include "hunt/simplify.h"
 
 static struct lb_hunt_space space;

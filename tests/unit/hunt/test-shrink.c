@@ -5,7 +5,7 @@
  */
 #include "test.h"
 #include "base/rng.h"
-#include "hunt/directed.h"
+#include "hunt/shrink.h"
 
 enum { COUNT = 12 };
 

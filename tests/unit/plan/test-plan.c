@@ -13,6 +13,7 @@
 #include "backends/registry.h"
 #include "base/files.h"
 #include "scenario/scenario.h"
+#include "scenario/suite.h"
 #include "plan/system.h"
 #include "plan/plan.h"
 #include "run/tally.h"

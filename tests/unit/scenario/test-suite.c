@@ -10,6 +10,7 @@
 #include "plan/peers.h"
 #include "plan/plan.h"
 #include "scenario/scenario.h"
+#include "scenario/suite.h"
 
 #define ABOUT "[suite]\ntitle = t\nquestion = q\n"
 

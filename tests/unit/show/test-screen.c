@@ -5,6 +5,7 @@
  */
 #include "test.h"
 #include "scenario/scenario.h"
+#include "scenario/suite.h"
 #include "network/sandbox.h"
 #include "plan/system.h"
 #include "show/screen.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "client/hooks.h"
+#include "client/hook.h"
 #include "hook.h"
 
 enum { INDEX = 1, TTL_MS = 1000 };
@@ -418,7 +418,7 @@ enum { CAME_BACK = 7 };
 
 TEST(a_child_that_comes_back_is_a_breach_and_ends_quietly) {
   pid_t self = getpid();
-  lb_hooks_own_process();
+  lb_hook_own_process();
   w.session.answer = LB_BUSY;
   w.session.forks = true;
   int r = call(LB_HOOK_TRY_ACQUIRE, 1);
@@ -431,12 +431,12 @@ TEST(a_child_that_comes_back_is_a_breach_and_ends_quietly) {
 
 TEST(a_client_that_was_forked_itself_may_come_back) {
   int status = 0;
-  lb_hooks_own_process();
+  lb_hook_own_process();
   w.session.answer = LB_BUSY;
   pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
-    lb_hooks_own_process();
+    lb_hook_own_process();
     _exit(call(LB_HOOK_TRY_ACQUIRE, 1) == LB_BUSY ? CAME_BACK : 1);
   }
   assert_int_equal(waitpid(child, &status, 0), child);
