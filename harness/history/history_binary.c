@@ -159,8 +159,8 @@ static int read_events(struct reader *r, size_t count, struct lb_history *ret) {
   int rc = take_events(r, count, ret);
   if (rc < 0) return rc;
   for (size_t i = 0; i < count; i++, r->at += sizeof(struct lb_event)) {
-    char text[400];
-    if (lb_event_check(ret, &ret->events[i], text, sizeof text) < 0) return refuse(r, "event %zu: %s", i + 1, text);
+    struct lb_error why;
+    if (lb_event_check(ret, &ret->events[i], &why) < 0) return refuse(r, "event %zu: %s", i + 1, why.text);
   }
   return 0;
 }
@@ -206,9 +206,8 @@ static const char *padding(const struct lb_history *history, size_t size) {
 
 /* All events are checked before the first byte is written: half a file would be worse than none. */
 int lb_history_write(const struct lb_history *history, FILE *out) {
-  char text[400];
   for (size_t i = 0; i < history->count; i++)
-    if (lb_event_check(history, &history->events[i], text, sizeof text) < 0) return -EINVAL;
+    if (lb_event_check(history, &history->events[i], NULL) < 0) return -EINVAL;
   size_t size = names_size(&history->clients) + names_size(&history->keys) + names_size(&history->texts);
   const char *more = padding(history, size);
   struct header header = {

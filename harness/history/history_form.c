@@ -162,65 +162,58 @@ unsigned lb_event_members(const struct lb_history *h, const struct lb_event *eve
 
 /* Names the first that is missing, or else the first too many and all that are allowed: what the
  * writer of a file needs to repair it. */
-int lb_event_check_members(unsigned kind, unsigned members, char *text, size_t size) {
+int lb_event_check_members(unsigned kind, unsigned members, struct lb_error *err) {
   unsigned required = LB_M_T | LB_M_E | rules[kind].must, known = required | LB_M_S | rules[kind].may;
   if (required & ~members) {
     const char *missing = lb_members[lowest_bit(required & ~members)].name;
-    snprintf(text, size, "found no \"%s\", expected one on a \"%s\" event", missing, rules[kind].word);
-    return -EINVAL;
+    return lb_refuse(err, "found no \"%s\", expected one on a \"%s\" event", missing, rules[kind].word);
   }
   if (!(members & ~known)) return 0;
-  size_t used = (size_t)snprintf(text, size, "found \"%s\" on a \"%s\" event, expected only",
-                                 lb_members[lowest_bit(members & ~known)].name, rules[kind].word);
-  for (unsigned i = 0; i < LB_MEMBER_COUNT && used < size; i++)
-    if (known & (1u << i)) used += (size_t)snprintf(text + used, size - used, " \"%s\"", lb_members[i].name);
-  return -EINVAL;
+  char list[400];
+  size_t used = 0;
+  for (unsigned i = 0; i < LB_MEMBER_COUNT && used < sizeof list; i++)
+    if (known & (1u << i)) used += (size_t)snprintf(list + used, sizeof list - used, " \"%s\"", lb_members[i].name);
+  return lb_refuse(err, "found \"%s\" on a \"%s\" event, expected only%s",
+                   lb_members[lowest_bit(members & ~known)].name, rules[kind].word, list);
 }
 
-int lb_event_check_numbers(const struct lb_event *event, const struct lb_fact *fact, char *text, size_t size) {
-  if (event->flags & LB_EVF_DUE && event->due > event->t) {
-    snprintf(text, size, "found %llu in \"due\", expected at most \"t\", %llu", (unsigned long long)event->due,
-             (unsigned long long)event->t);
-    return -EINVAL;
-  }
+int lb_event_check_numbers(const struct lb_event *event, const struct lb_fact *fact, struct lb_error *err) {
+  if (event->flags & LB_EVF_DUE && event->due > event->t)
+    return lb_refuse(err, "found %llu in \"due\", expected at most \"t\", %llu", (unsigned long long)event->due,
+                     (unsigned long long)event->t);
   if (event->kind != LB_EV_PERMITS || fact->total > 0) return 0;
-  snprintf(text, size, "found 0 in \"total\", expected at least 1 on a \"permits\" event");
-  return -EINVAL;
+  return lb_refuse(err, "found 0 in \"total\", expected at least 1 on a \"permits\" event");
 }
 
 /* ---- an event in memory ------------------------------------------------------------------------------------------ */
 
-static int check_index(const char *member, uint32_t index, size_t count, char *text, size_t size) {
+static int check_index(const char *member, uint32_t index, size_t count, struct lb_error *err) {
   if (index == LB_NO_NAME || index < count) return 0;
-  snprintf(text, size, "found name %u in \"%s\", expected one of %zu", index, member, count);
-  return -EINVAL;
+  return lb_refuse(err, "found name %u in \"%s\", expected one of %zu", index, member, count);
 }
 
-static int check_number(const char *member, uint64_t number, char *text, size_t size) {
+static int check_number(const char *member, uint64_t number, struct lb_error *err) {
   if (number <= INT64_MAX) return 0;
-  snprintf(text, size, "found %llu in \"%s\", expected at most 2^63 - 1", (unsigned long long)number, member);
-  return -EINVAL;
+  return lb_refuse(err, "found %llu in \"%s\", expected at most 2^63 - 1", (unsigned long long)number, member);
 }
 
-static int check_word(const struct lb_member *member, unsigned bit, uint8_t word, char *text, size_t size) {
+static int check_word(const struct lb_member *member, unsigned bit, uint8_t word, struct lb_error *err) {
   bool absent = word == 0 && !member->flag;
   bool known = member->words ? absent || member_word(bit, word) : word <= 1;
   if (known) return 0;
-  snprintf(text, size, "found word %u in \"%s\", expected one that is known", word, member->name);
-  return -EINVAL;
+  return lb_refuse(err, "found word %u in \"%s\", expected one that is known", word, member->name);
 }
 
 /* A name must not be empty; a text may be. */
-static int check_text(const struct lb_history *h, const struct lb_member *member, uint32_t index, char *text,
-                      size_t size) {
-  int r = check_index(member->name, index, h->texts.count, text, size);
+static int check_text(const struct lb_history *h, const struct lb_member *member, uint32_t index,
+                      struct lb_error *err) {
+  int r = check_index(member->name, index, h->texts.count, err);
   if (r < 0 || index == LB_NO_NAME || member->type != LB_T_NAME || h->texts.name[index][0]) return r;
-  snprintf(text, size, "found an empty string in \"%s\", expected a name", member->name);
-  return -EINVAL;
+  return lb_refuse(err, "found an empty string in \"%s\", expected a name", member->name);
 }
 
 /* Whether this value is one that the JSON form can hold. */
-static int check_value(const struct lb_history *h, const struct lb_event *event, unsigned i, char *text, size_t size) {
+static int check_value(const struct lb_history *h, const struct lb_event *event, unsigned i, struct lb_error *err) {
   const struct lb_member *member = &lb_members[i];
   const void *at = lb_member_at(member, event, lb_event_fact(h, event));
   uint64_t number;
@@ -232,18 +225,15 @@ static int check_value(const struct lb_history *h, const struct lb_event *event,
       /* An `until` beyond what JSON can hold means for ever. */
       return (member->flag && !(event->flags & member->flag)) || 1u << i == LB_M_UNTIL
                  ? 0
-                 : check_number(member->name, number, text, size);
-    case LB_T_CLIENT:
-      memcpy(&index, at, sizeof index);
-      return check_index(member->name, index, h->clients.count, text, size);
-    case LB_T_KEY: memcpy(&index, at, sizeof index); return check_index(member->name, index, h->keys.count, text, size);
+                 : check_number(member->name, number, err);
+    case LB_T_CLIENT: memcpy(&index, at, sizeof index); return check_index(member->name, index, h->clients.count, err);
+    case LB_T_KEY: memcpy(&index, at, sizeof index); return check_index(member->name, index, h->keys.count, err);
     case LB_T_NAME:
-    case LB_T_TEXT: memcpy(&index, at, sizeof index); return check_text(h, member, index, text, size);
+    case LB_T_TEXT: memcpy(&index, at, sizeof index); return check_text(h, member, index, err);
     case LB_T_YES:
     case LB_T_WORD:
-      return member->flag && !(event->flags & member->flag)
-                 ? 0
-                 : check_word(member, 1u << i, *(const uint8_t *)at, text, size);
+      return member->flag && !(event->flags & member->flag) ? 0
+                                                            : check_word(member, 1u << i, *(const uint8_t *)at, err);
     default: return 0;
   }
 }
@@ -251,18 +241,16 @@ static int check_value(const struct lb_history *h, const struct lb_event *event,
 /* For what comes out of a binary file and for what is about to be written: everything that the JSON
  * reader holds to is asked here of an event in memory, so that both forms accept the same
  * histories. */
-int lb_event_check(const struct lb_history *h, const struct lb_event *event, char *text, size_t size) {
+int lb_event_check(const struct lb_history *h, const struct lb_event *event, struct lb_error *err) {
   const unsigned known_flags = LB_EVF_FENCE | LB_EVF_UNTIL | LB_EVF_VALUE | LB_EVF_REFUSED | LB_EVF_DUE | LB_EVF_CHECK |
                                LB_EVF_SHARED | LB_EVF_EARLY;
-  if (event->kind == 0 || event->kind >= LB_KIND_COUNT || event->flags & ~known_flags) {
-    snprintf(text, size, "found kind %u with flags %#x, expected a kind from 1 to %d and flags within %#x", event->kind,
-             event->flags, LB_KIND_COUNT - 1, known_flags);
-    return -EINVAL;
-  }
-  int r = check_index("fact", event->fact, h->fact_count, text, size);
-  for (unsigned i = 0; i < LB_MEMBER_COUNT && r == 0; i++) r = check_value(h, event, i, text, size);
-  if (r == 0) r = lb_event_check_members(event->kind, lb_event_members(h, event), text, size);
-  return r == 0 ? lb_event_check_numbers(event, lb_event_fact(h, event), text, size) : r;
+  if (event->kind == 0 || event->kind >= LB_KIND_COUNT || event->flags & ~known_flags)
+    return lb_refuse(err, "found kind %u with flags %#x, expected a kind from 1 to %d and flags within %#x",
+                     event->kind, event->flags, LB_KIND_COUNT - 1, known_flags);
+  int r = check_index("fact", event->fact, h->fact_count, err);
+  for (unsigned i = 0; i < LB_MEMBER_COUNT && r == 0; i++) r = check_value(h, event, i, err);
+  if (r == 0) r = lb_event_check_members(event->kind, lb_event_members(h, event), err);
+  return r == 0 ? lb_event_check_numbers(event, lb_event_fact(h, event), err) : r;
 }
 
 /* ---- complaints of readers --------------------------------------------------------------------------------------- */

@@ -69,13 +69,13 @@ struct lb_member { /* lb_members[i] belongs to the bit 1 << i */
 };
 extern const struct lb_member lb_members[LB_MEMBER_COUNT];
 
-/* 0, or -EINVAL with "found ..., expected ..." in text if an event of this kind cannot have exactly
+/* 0, or -EINVAL with "found ..., expected ..." in err if an event of this kind cannot have exactly
  * these members. */
-int lb_event_check_members(unsigned kind, unsigned members, char *text, size_t size);
+int lb_event_check_members(unsigned kind, unsigned members, struct lb_error *err);
 /* The same for its numbers, where one limits another or its kind limits it. */
-int lb_event_check_numbers(const struct lb_event *event, const struct lb_fact *fact, char *text, size_t size);
+int lb_event_check_numbers(const struct lb_event *event, const struct lb_fact *fact, struct lb_error *err);
 /* The same for an event in memory: its kind, flags, indexes and members. */
-int lb_event_check(const struct lb_history *history, const struct lb_event *event, char *text, size_t size);
+int lb_event_check(const struct lb_history *history, const struct lb_event *event, struct lb_error *err);
 /* The members that an event has (bits). */
 unsigned lb_event_members(const struct lb_history *history, const struct lb_event *event);
 /* Where the value of a member is, in the event or in its fact (which must be the event's own). */

@@ -181,10 +181,9 @@ static int read_event(const struct lb_line *line, const json_t *object, struct l
     if (lb_members[i].type != LB_T_FLAG || json_is_true(value)) members |= 1u << i;
   }
   if (!(members & LB_M_E)) return lb_history_refuse_line(line, "found no \"e\", expected the name of an event");
-  char text[400];
-  if (lb_event_check_members(event.kind, members, text, sizeof text) < 0)
-    return lb_history_refuse_line(line, "%s", text);
-  if (lb_event_check_numbers(&event, &fact, text, sizeof text) < 0) return lb_history_refuse_line(line, "%s", text);
+  struct lb_error why;
+  if (lb_event_check_members(event.kind, members, &why) < 0 || lb_event_check_numbers(&event, &fact, &why) < 0)
+    return lb_history_refuse_line(line, "%s", why.text);
   if (lb_event_is_fact(&event)) event.fact = lb_history_facts_add(history, &fact);
   lb_history_add(history, &event);
   return 0;
@@ -321,9 +320,8 @@ int lb_event_format_json(const struct lb_history *history, const struct lb_event
 
 /* All events are checked before the first line is written: half a file would be worse than none. */
 int lb_history_write_json(const struct lb_history *history, FILE *out) {
-  char text[400];
   for (size_t i = 0; i < history->count; i++)
-    if (lb_event_check(history, &history->events[i], text, sizeof text) < 0) return -EINVAL;
+    if (lb_event_check(history, &history->events[i], NULL) < 0) return -EINVAL;
   errno = 0; /* a write that finds the disk full may come long before the last one */
   fputs("{\"format\":2}\n", out);
   for (size_t i = 0; i < history->count; i++) {

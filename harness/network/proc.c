@@ -280,18 +280,18 @@ static int launch_kept(struct launch *l, const char *program, struct lb_stall *s
 }
 
 int lb_proc_start(struct lb_proc *proc, const struct lb_proc_plan *plan, struct lb_error *err) {
-  const char *const *argv = plan->argv;
+  const char *const *argv = plan->argv, *name = plan->path ? plan->path : argv[0];
   struct launch l = {.dir = plan->dir,
                      .log = plan->log,
                      .netns = plan->host ? plan->host->netns : -1,
                      .unprivileged = plan->unprivileged,
                      .gate = -1,
                      .parent = getpid()};
-  l.path = lb_proc_find(argv[0], NULL);
-  if (!l.path) return lb_error(err, -ENOENT, "cannot start %s: no such program", argv[0]);
+  l.path = lb_proc_find(name, NULL);
+  if (!l.path) return lb_error(err, -ENOENT, "cannot start %s: no such program", name);
   l.argv = build_argv(argv, plan->argv0);
   l.env = build_env(plan->env_extra);
-  int r = launch_kept(&l, argv[0], plan->stall, &proc->pid, err);
+  int r = launch_kept(&l, name, plan->stall, &proc->pid, err);
   free(l.env);
   free(l.argv);
   free(l.path);

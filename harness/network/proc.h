@@ -30,6 +30,7 @@ extern bool lb_proc_sandboxed;
 struct lb_proc_plan {
   const struct lb_host *host; /* NULL: in our own network namespace */
   const char *const *argv;    /* argv[0] is searched in PATH */
+  const char *path;           /* ... unless this is where the program is */
   const char *argv0;          /* what the program sees as its own name; NULL: argv[0] */
   const char *dir;            /* its working folder; NULL: ours */
   const char *log;            /* stdout and stderr are appended to it */

@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/need.h"
 #include "network/proc.h"
 
@@ -52,15 +51,15 @@ char *lb_binary_find(const char *need) {
 /* The output goes to a memory file, not through a pipe: lb_proc_run() returns when the command has ended, and a full
  * pipe would stop it before. */
 int lb_binary_output(const char *const argv[], const char *argv0, char *buf, size_t size) {
-  struct lb_error err;
-  char path[64];
-  int fd = memfd_create("output", MFD_CLOEXEC);
-  if (fd < 0) return -errno;
-  snprintf(path, sizeof path, "/proc/self/fd/%d", fd); /* the child has it too until it becomes the program */
-  int r = lb_proc_run(&(struct lb_proc_plan){.argv = argv, .argv0 = argv0, .log = path}, OUTPUT_MS, &err);
+  char log[64], *path = lb_binary_find(argv[0]);
+  int fd = path ? memfd_create("output", MFD_CLOEXEC) : -1, r = fd >= 0 ? 0 : path ? -errno : -ENOENT;
+  snprintf(log, sizeof log, "/proc/self/fd/%d", fd); /* the child has it too until it becomes the program */
+  const struct lb_proc_plan plan = {.argv = argv, .path = path, .argv0 = argv0 ? argv0 : path, .log = log};
+  if (r == 0) r = lb_proc_run(&plan, OUTPUT_MS, NULL);
   ssize_t n = r < 0 ? 0 : pread(fd, buf, size - 1, 0);
   if (n < 0) r = -errno;
   buf[n > 0 ? n : 0] = '\0';
-  close(fd);
+  if (fd >= 0) close(fd);
+  free(path);
   return r < 0 ? r : 0;
 }

@@ -9,7 +9,8 @@
 
 /* Path of the first alternative of a need (see lb_family.needs) that exists; malloc'd, NULL = none does. */
 char *lb_binary_find(const char *need);
-/* Output of a command, stdout and stderr, cut to `size`. 0 or -errno; its exit status does not matter. */
+/* Output of a command, stdout and stderr, cut to `size`; argv[0] is a need. 0 or -errno (-ENOENT: it is not there); its
+ * exit status does not matter. */
 int lb_binary_output(const char *const argv[], const char *argv0, char *buf, size_t size);
 
 #endif

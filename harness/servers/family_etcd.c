@@ -69,9 +69,7 @@ static const char *const no_proxy[] = {"NO_PROXY=*", "no_proxy=*", "HTTP_PROXY="
 
 static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
-  char *program = lb_binary_find("etcd"), clients[URL_MAX], peers[URL_MAX], members[LB_SERVERS_MAX * MEMBER_MAX],
-       texts[OPTIONS_MAX][LB_SETTING_TEXT_MAX];
-  if (!program) return lb_error(&cluster->err, -ENOENT, "%s: etcd is not installed", server->name);
+  char clients[URL_MAX], peers[URL_MAX], members[LB_SERVERS_MAX * MEMBER_MAX], texts[OPTIONS_MAX][LB_SETTING_TEXT_MAX];
   url(clients, server, server->port);
   url(peers, server, server->extra_port[0]);
   list_members(cluster, members, sizeof members);
@@ -93,13 +91,11 @@ static int launch(struct lb_cluster *cluster, size_t index) {
       server->wiped ? "--initial-cluster-state=existing" : NULL,
       NULL,
   };
-  const char *argv[1 + OPTIONS_MAX + sizeof fixed / sizeof *fixed] = {program};
+  const char *argv[1 + OPTIONS_MAX + sizeof fixed / sizeof *fixed] = {"etcd"};
   size_t count = 1 + lb_setting_options(cluster, settings, texts, argv + 1, OPTIONS_MAX);
   memcpy(argv + count, fixed, sizeof fixed);
   server->env = no_proxy;
-  int r = lb_server_start(cluster, server, argv, NULL, false);
-  free(program);
-  return r;
+  return lb_server_start(cluster, server, argv, NULL, false);
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -293,10 +289,8 @@ static int remove_member(struct lb_cluster *cluster, size_t index, lb_ns deadlin
 }
 
 static int version(char *buf, size_t size) {
-  char *program = lb_binary_find("etcd"), said[300], number[32];
-  if (!program) return -ENOENT;
-  int r = lb_binary_output((const char *const[]){program, "--version", NULL}, NULL, said, sizeof said);
-  free(program);
+  char said[300], number[32];
+  int r = lb_binary_output((const char *const[]){"etcd", "--version", NULL}, NULL, said, sizeof said);
   if (r < 0) return r;
   if (sscanf(said, "etcd Version: %31[^ \n]", number) != 1) return -EPROTO;
   snprintf(buf, size, "etcd %s", number);

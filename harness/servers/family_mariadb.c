@@ -114,11 +114,9 @@ static int counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, stru
 /* ---- the template ---------------------------------------------------------------------------- */
 
 static int version(char *buf, size_t size) {
-  char said[300], *mariadbd = lb_binary_find(NEED_MARIADBD), number[40];
-  if (!mariadbd) return -ENOENT;
-  int r =
-      lb_binary_output((const char *const[]){mariadbd, "--no-defaults", "--version", NULL}, NULL, said, sizeof said);
-  free(mariadbd);
+  char said[300], number[40];
+  int r = lb_binary_output((const char *const[]){NEED_MARIADBD, "--no-defaults", "--version", NULL}, NULL, said,
+                           sizeof said);
   const char *at = r < 0 ? NULL : strstr(said, "Ver ");
   if (r < 0 || !at || sscanf(at, "Ver %39[0-9.]", number) != 1) return r < 0 ? r : -EPROTO;
   return snprintf(buf, size, "mariadb %s", number), 0;
@@ -213,13 +211,10 @@ static int configure(struct lb_cluster *cluster, size_t index) {
 
 static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
-  char *mariadbd = lb_binary_find(NEED_MARIADBD), defaults[300], data[300];
-  if (!mariadbd) return lb_error(&cluster->err, -ENOENT, "%s: mariadbd is not installed", server->name);
+  char defaults[300], data[300];
   snprintf(defaults, sizeof defaults, "--defaults-file=%s/my.cnf", server->dir);
   snprintf(data, sizeof data, "--datadir=%s/data", server->dir);
-  int r = lb_server_start(cluster, server, (const char *const[]){mariadbd, defaults, data, NULL}, NULL, true);
-  free(mariadbd);
-  return r;
+  return lb_server_start(cluster, server, (const char *const[]){NEED_MARIADBD, defaults, data, NULL}, NULL, true);
 }
 
 static int follow(struct lb_cluster *cluster, size_t index, size_t leader, lb_ns deadline) {

@@ -24,16 +24,13 @@ enum { OPTIONS_MAX = sizeof settings / sizeof *settings };
 
 static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
-  char *program = lb_binary_find(NEED_MEMCACHED), port[16], texts[OPTIONS_MAX][LB_SETTING_TEXT_MAX];
-  if (!program) return lb_error(&cluster->err, -ENOENT, "%s: memcached is not installed", server->name);
+  char port[16], texts[OPTIONS_MAX][LB_SETTING_TEXT_MAX];
   snprintf(port, sizeof port, "%u", (unsigned)server->port);
   const char *const fixed[] = {"-l", server->host->address, "-p", port, "-U", "0", NULL};
-  const char *argv[1 + OPTIONS_MAX + sizeof fixed / sizeof *fixed] = {program};
+  const char *argv[1 + OPTIONS_MAX + sizeof fixed / sizeof *fixed] = {NEED_MEMCACHED};
   size_t count = 1 + lb_setting_options(cluster, settings, texts, argv + 1, OPTIONS_MAX);
   memcpy(argv + count, fixed, sizeof fixed);
-  int r = lb_server_start(cluster, server, argv, NULL, true); /* it refuses uid 0, too */
-  free(program);
-  return r;
+  return lb_server_start(cluster, server, argv, NULL, true); /* it refuses uid 0, too */
 }
 
 static int open_at(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct mc_conn *ret) {
@@ -136,10 +133,8 @@ static int free_memory(struct lb_cluster *cluster, size_t index, lb_ns deadline)
 }
 
 static int version(char *buf, size_t size) {
-  char said[100], number[40], *program = lb_binary_find(NEED_MEMCACHED);
-  if (!program) return -ENOENT;
-  int r = lb_binary_output((const char *const[]){program, "--version", NULL}, NULL, said, sizeof said);
-  free(program);
+  char said[100], number[40];
+  int r = lb_binary_output((const char *const[]){NEED_MEMCACHED, "--version", NULL}, NULL, said, sizeof said);
   if (r < 0) return r;
   if (sscanf(said, "memcached %39s", number) != 1) return -EPROTO;
   return snprintf(buf, size, "memcached %s", number), 0;

@@ -44,17 +44,14 @@ static int write_routes(struct lb_cluster *cluster, const struct lb_server *serv
 
 static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
-  char *program = lb_binary_find(NEED_NATS);
-  if (!program) return lb_error(&cluster->err, -ENOENT, "%s: nats-server is not installed", server->name);
   int r = lb_server_write(cluster, server, false, "nats.conf",
                           "listen: \"%s:%u\"\nserver_name: \"%s\"\njetstream { store_dir: \"" DATA "\" }\n"
                           "accounts { $SYS { users: [ { user: " OPERATOR ", password: " OPERATOR " } ] } }\n",
                           server->host->address, (unsigned)server->port, server->name);
   if (r == 0 && cluster->data_count > 1) r = write_routes(cluster, server);
-  if (r == 0)
-    r = lb_server_start(cluster, server, (const char *const[]){program, "-c", "nats.conf", NULL}, NULL, false);
-  free(program);
-  return r;
+  return r < 0
+             ? r
+             : lb_server_start(cluster, server, (const char *const[]){NEED_NATS, "-c", "nats.conf", NULL}, NULL, false);
 }
 
 /* ---- asking -------------------------------------------------------------------------------------------------- */
@@ -246,10 +243,8 @@ static int depose(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
 }
 
 static int version(char *buf, size_t size) {
-  char said[100], number[40], *program = lb_binary_find(NEED_NATS);
-  if (!program) return -ENOENT;
-  int r = lb_binary_output((const char *const[]){program, "--version", NULL}, NULL, said, sizeof said);
-  free(program);
+  char said[100], number[40];
+  int r = lb_binary_output((const char *const[]){NEED_NATS, "--version", NULL}, NULL, said, sizeof said);
   if (r < 0) return r;
   if (sscanf(said, "nats-server: v%39s", number) != 1) return -EPROTO;
   return snprintf(buf, size, "nats-server %s", number), 0;

@@ -94,12 +94,11 @@ static int configure(struct lb_cluster *cluster, size_t index) {
 static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
   if (!server->data) return lb_family_etcd.launch(cluster, index);
-  char *tini = lb_binary_find(NEED_TINI), *patroni = lb_binary_find(NEED_PATRONI), config[300];
-  int r = tini && patroni ? 0 : lb_error(&cluster->err, -ENOENT, "%s: patroni or tini is not installed", server->name);
+  char *patroni = lb_binary_find(NEED_PATRONI), config[300];
+  if (!patroni) return lb_error(&cluster->err, -ENOENT, "%s: not installed: " NEED_PATRONI, server->name);
   snprintf(config, sizeof config, "%s/patroni.yml", server->dir);
-  if (r == 0)
-    r = lb_server_start(cluster, server, (const char *const[]){tini, "-s", "--", patroni, config, NULL}, NULL, true);
-  free(tini);
+  int r =
+      lb_server_start(cluster, server, (const char *const[]){NEED_TINI, "-s", "--", patroni, config, NULL}, NULL, true);
   free(patroni);
   return r;
 }
@@ -234,10 +233,8 @@ static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int
 static void clean(struct lb_cluster *cluster) { lb_family_postgres.clean(cluster); }
 
 static int version(char *buf, size_t size) {
-  char *patroni = lb_binary_find(NEED_PATRONI), said[200], number[32], postgres[64];
-  int r =
-      patroni ? lb_binary_output((const char *const[]){patroni, "--version", NULL}, NULL, said, sizeof said) : -ENOENT;
-  free(patroni);
+  char said[200], number[32], postgres[64];
+  int r = lb_binary_output((const char *const[]){NEED_PATRONI, "--version", NULL}, NULL, said, sizeof said);
   if (r == 0) r = sscanf(said, "patroni %31s", number) == 1 ? 0 : -EPROTO;
   if (r == 0) r = lb_postgres_version(postgres, sizeof postgres);
   if (r == 0) snprintf(buf, size, "%s, patroni %s", postgres, number);

@@ -13,7 +13,6 @@
 
 #include "backends/postgres/pg.h"
 #include "postgres.h"
-#include "binary.h"
 
 #define NEED_PGBOUNCER "pgbouncer or /usr/sbin/pgbouncer"
 
@@ -38,12 +37,9 @@ static int configure(struct lb_cluster *cluster, size_t index) {
 
 static int launch_pooler(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
-  char *pgbouncer = lb_binary_find(NEED_PGBOUNCER), config[300];
-  if (!pgbouncer) return lb_error(&cluster->err, -ENOENT, "%s: pgbouncer is not installed", server->name);
+  char config[300];
   snprintf(config, sizeof config, "%s/pgbouncer.ini", server->dir);
-  int r = lb_server_start(cluster, server, (const char *const[]){pgbouncer, "-q", config, NULL}, NULL, true);
-  free(pgbouncer);
-  return r;
+  return lb_server_start(cluster, server, (const char *const[]){NEED_PGBOUNCER, "-q", config, NULL}, NULL, true);
 }
 
 /* Ends the transactions, and closes what there is. */

@@ -20,7 +20,6 @@
 
 #include "backends/postgres/pg.h"
 #include "base/files.h"
-#include "binary.h"
 #include "cache.h"
 #include "postgres.h"
 
@@ -134,12 +133,9 @@ static int configure(struct lb_cluster *cluster, size_t index) {
 
 static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
-  char *postgres = lb_binary_find(LB_NEED_POSTGRES), data[300];
-  if (!postgres) return lb_error(&cluster->err, -ENOENT, "%s: postgres is not installed", server->name);
+  char data[300];
   snprintf(data, sizeof data, "%s/data", server->dir);
-  int r = lb_server_start(cluster, server, (const char *const[]){postgres, "-D", data, NULL}, NULL, true);
-  free(postgres);
-  return r;
+  return lb_server_start(cluster, server, (const char *const[]){LB_NEED_POSTGRES, "-D", data, NULL}, NULL, true);
 }
 
 static int not_yet(struct lb_cluster *cluster, size_t index, const char *what) {

@@ -333,8 +333,7 @@ static void class_path(char *buf, size_t size) {
  * not know it goes on without. */
 static int launch_with(struct lb_cluster *cluster, size_t index, const char *classes) {
   struct lb_server *server = &cluster->server[index];
-  char *java = lb_binary_find(NEED_JAVA), path[1000], config[300], tmp[300], texts[OPTIONS_MAX][LB_SETTING_TEXT_MAX];
-  if (!java) return lb_error(&cluster->err, -ENOENT, "%s: java is not installed", server->name);
+  char path[1000], config[300], tmp[300], texts[OPTIONS_MAX][LB_SETTING_TEXT_MAX];
   class_path(path, sizeof path);
   snprintf(config, sizeof config, "%s/zoo.cfg", server->dir);
   snprintf(tmp, sizeof tmp, "-Djava.io.tmpdir=%s", server->dir);
@@ -352,12 +351,10 @@ static int launch_with(struct lb_cluster *cluster, size_t index, const char *cla
       config,
       NULL,
   };
-  const char *argv[1 + OPTIONS_MAX + sizeof fixed / sizeof *fixed] = {java};
+  const char *argv[1 + OPTIONS_MAX + sizeof fixed / sizeof *fixed] = {NEED_JAVA};
   size_t count = 1 + lb_setting_options(cluster, settings, texts, argv + 1, OPTIONS_MAX);
   memcpy(argv + count, fixed, sizeof fixed);
-  int r = lb_server_start(cluster, server, argv, NULL, false);
-  free(java);
-  return r;
+  return lb_server_start(cluster, server, argv, NULL, false);
 }
 
 static int launch(struct lb_cluster *cluster, size_t index) {
@@ -427,13 +424,12 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
 /* From the class itself, because the jar's name need not tell; with it the machine it runs on,
  * which its speed depends on. */
 static int version(char *buf, size_t size) {
-  char *java = lb_binary_find(NEED_JAVA), path[1000], said[2000], jvm[32] = "?", zk[32] = "?";
-  if (!java) return -ENOENT;
+  char path[1000], said[2000], jvm[32] = "?", zk[32] = "?";
   class_path(path, sizeof path);
-  int r = lb_binary_output((const char *const[]){java, "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-showversion",
-                                                 "-cp", path, "org.apache.zookeeper.version.VersionInfoMain", NULL},
-                           NULL, said, sizeof said);
-  free(java);
+  int r =
+      lb_binary_output((const char *const[]){NEED_JAVA, "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-showversion",
+                                             "-cp", path, "org.apache.zookeeper.version.VersionInfoMain", NULL},
+                       NULL, said, sizeof said);
   if (r < 0) return r;
   const char *v = strstr(said, " version \""), *z = strstr(said, "ZooKeeper, version ");
   if (v) sscanf(v, " version \"%31[^\"]", jvm);

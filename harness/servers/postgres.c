@@ -29,9 +29,9 @@ const struct lb_setting lb_postgres_settings[] = {
 };
 
 /* "15.12" of this program. */
-static int postgres_version(const char *postgres, char *buf, size_t size) {
+static int postgres_version(char *buf, size_t size) {
   char said[200], number[24];
-  int r = lb_binary_output((const char *const[]){postgres, "--version", NULL}, NULL, said, sizeof said);
+  int r = lb_binary_output((const char *const[]){LB_NEED_POSTGRES, "--version", NULL}, NULL, said, sizeof said);
   if (r < 0) return r;
   if (sscanf(said, "postgres (PostgreSQL) %23s", number) != 1) return -EPROTO;
   snprintf(buf, size, "%s", number);
@@ -87,7 +87,7 @@ static int make_template(struct lb_cluster *cluster, const char *postgres, const
 int lb_postgres_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, size_t size) {
   const char *base = lb_cache_dir(cluster);
   char *postgres = lb_binary_find(LB_NEED_POSTGRES), number[24];
-  int fd = -1, r = postgres ? postgres_version(postgres, number, sizeof number) : -ENOENT;
+  int fd = -1, r = postgres ? postgres_version(number, sizeof number) : -ENOENT;
   if (r < 0) {
     r = lb_error(&cluster->err, r, "cannot run postgres: %s", strerror(-r));
     goto out;
@@ -113,10 +113,8 @@ int lb_postgres_say(struct lb_cluster *cluster, struct pg_conn *conn, lb_ns dead
 }
 
 int lb_postgres_version(char *buf, size_t size) {
-  char *postgres = lb_binary_find(LB_NEED_POSTGRES), number[32];
-  if (!postgres) return -ENOENT;
-  int r = postgres_version(postgres, number, sizeof number);
-  free(postgres);
+  char number[32];
+  int r = postgres_version(number, sizeof number);
   if (r == 0) snprintf(buf, size, "postgresql %s", number);
   return r;
 }

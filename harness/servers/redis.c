@@ -46,12 +46,9 @@ int lb_redis_configure_data(struct lb_cluster *cluster, const struct lb_server *
 }
 
 int lb_redis_launch(struct lb_cluster *cluster, struct lb_server *server, const char *argv0) {
-  char *program = lb_binary_find(LB_NEED_REDIS), config[300];
-  if (!program) return lb_error(&cluster->err, -ENOENT, "%s: not installed: " LB_NEED_REDIS, server->name);
+  char config[300];
   snprintf(config, sizeof config, "%s/redis.conf", server->dir);
-  int r = lb_server_start(cluster, server, (const char *const[]){program, config, NULL}, argv0, false);
-  free(program);
-  return r;
+  return lb_server_start(cluster, server, (const char *const[]){LB_NEED_REDIS, config, NULL}, argv0, false);
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -137,10 +134,8 @@ int lb_redis_requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, 
 }
 
 int lb_redis_version(char *buf, size_t size) {
-  char *program = lb_binary_find(LB_NEED_REDIS), said[300];
-  if (!program) return -ENOENT;
-  int r = lb_binary_output((const char *const[]){program, "--version", NULL}, "redis-server", said, sizeof said);
-  free(program);
+  char said[300];
+  int r = lb_binary_output((const char *const[]){LB_NEED_REDIS, "--version", NULL}, "redis-server", said, sizeof said);
   if (r < 0) return r;
   const char *v = strstr(said, "v=");
   if (!v) return -EPROTO;

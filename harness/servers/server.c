@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "binary.h"
 #include "cluster.h"
 #include "preload/disk_page.h"
 
@@ -102,16 +103,20 @@ int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const 
   if (server->counted) env[count++] = counts;
   if (server->journal[0]) env[count++] = journal;
   env[count] = NULL;
+  char *program = lb_binary_find(argv[0]);
+  if (!program) return lb_error(&cluster->err, -ENOENT, "%s: not installed: %s", server->name, argv[0]);
   int r = lb_proc_start(&server->proc,
                         &(struct lb_proc_plan){.host = server->host,
                                                .argv = argv,
-                                               .argv0 = argv0,
+                                               .path = program,
+                                               .argv0 = argv0 ? argv0 : program,
                                                .dir = server->dir,
                                                .log = server->log,
                                                .unprivileged = unprivileged,
                                                .stall = server->stall,
                                                .env_extra = env},
                         &cluster->err);
+  free(program);
   return r < 0 ? lb_error_prefix(&cluster->err, "%s: ", server->name) : 0;
 }
 

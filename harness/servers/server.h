@@ -46,8 +46,8 @@ int lb_server_write(struct lb_cluster *cluster, const struct lb_server *server, 
 int lb_server_skew(struct lb_cluster *cluster, size_t index);
 /* Puts a preload library within reach of its process. 0 or -errno with cluster->err. */
 int lb_server_bring(struct lb_cluster *cluster, const struct lb_server *server, enum lb_shim which);
-/* Starts the server's process in its folder, with the preload libraries that it needs. 0 or -errno with
- * cluster->err. */
+/* Starts the server's process in its folder, with the preload libraries that it needs; argv[0] is a need
+ * (lb_family.needs). 0 or -errno with cluster->err. */
 int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const char *const argv[], const char *argv0,
                     bool unprivileged);
 /* 0; -EIO if its process has ended, with its last words in cluster->err. */
