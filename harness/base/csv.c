@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "files.h"
+#include "need.h"
 
 enum { TEXT_MAX = 1 << 30 };
 
@@ -96,9 +97,8 @@ static size_t count_commas(const char *line) {
 
 static int read_header(struct lb_csv *csv, struct lb_error *err) {
   size_t most = count_commas(csv->data) + 1;
-  csv->header = calloc(most, sizeof *csv->header);
-  csv->field = calloc(most, sizeof *csv->field);
-  if (!csv->header || !csv->field) return lb_error(err, -ENOMEM, "%s: out of memory", csv->path);
+  csv->header = lb_need(calloc(most, sizeof *csv->header));
+  csv->field = lb_need(calloc(most, sizeof *csv->field));
   if (!*csv->data) {
     csv->line = 1;
     return refuse(csv, err, "empty, expected a header line");
@@ -127,8 +127,7 @@ int lb_csv_parse(const char *path, const char *data, size_t size, struct lb_csv 
     for (size_t i = 0; data[i]; i++) ret->line += data[i] == '\n';
     return refuse(ret, err, "found a zero byte, expected text");
   }
-  ret->data = strndup(data, size);
-  if (!ret->data) return lb_error(err, -ENOMEM, "%s: out of memory", path);
+  ret->data = lb_need(strndup(data, size));
   ret->next = ret->data;
   int result = read_header(ret, err);
   if (result < 0) lb_csv_close(ret);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "need.h"
 #include "text.h"
 
 #define WHAT_BYTES 256
@@ -15,10 +16,10 @@
  * one, and there is room for the NUL. */
 int lb_ini_load(const char *path, char **ret_data, size_t *ret_size, struct lb_error *err) {
   int r = 0;
-  char *data = malloc(LB_INI_BYTES_MAX + 1);
+  char *data = lb_need(malloc(LB_INI_BYTES_MAX + 1));
   FILE *in = fopen(path, "re");
-  size_t size = in && data ? fread(data, 1, LB_INI_BYTES_MAX + 1, in) : 0;
-  if (!in || !data || ferror(in)) {
+  size_t size = in ? fread(data, 1, LB_INI_BYTES_MAX + 1, in) : 0;
+  if (!in || ferror(in)) {
     r = -errno;
     lb_refuse(err, "%s: %s", path, strerror(-r));
   } else if (size > LB_INI_BYTES_MAX) {
@@ -36,11 +37,7 @@ int lb_ini_load(const char *path, char **ret_data, size_t *ret_size, struct lb_e
 void lb_ini_begin(struct lb_ini *ret, const char *path, const char *data, size_t size, struct lb_error *err) {
   static const char mark[] = "\xef\xbb\xbf"; /* some editors begin a file with it */
   size_t skip = size >= 3 && memcmp(data, mark, 3) == 0 ? 3 : 0;
-  *ret = (struct lb_ini){.path = path, .err = err, .data = malloc(size + 1)};
-  if (!ret->data) {
-    lb_ini_refuse(ret, -ENOMEM, "out of memory");
-    return;
-  }
+  *ret = (struct lb_ini){.path = path, .err = err, .data = lb_need(malloc(size + 1))};
   if (size > 0) memcpy(ret->data, data, size);
   ret->next = ret->data + skip;
   ret->end = ret->data + size;

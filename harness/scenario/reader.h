@@ -27,7 +27,7 @@ int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *s
                         const char *value, int line, struct lb_error *err);
 
 /* scenario_read.c: a file that another one names by a path, not by a name; and that path, from the folder of the
- * other one, malloc'd, NULL = no memory. */
+ * other one, malloc'd. */
 bool lb_scenario_is_path(const char *name);
 char *lb_scenario_beside(const char *file, const char *name);
 
@@ -36,7 +36,7 @@ char *lb_scenario_beside(const char *file, const char *name);
 int lb_scenario_read(const char *path, const char *data, size_t size, struct lb_scenario *scenario, int *key_lines,
                      struct lb_error *err);
 
-/* scenario_files.c: "scenarios/failover/failover.ini" -> "failover", malloc'd; NULL = no memory. */
+/* scenario_files.c: "scenarios/failover/failover.ini" -> "failover", malloc'd. */
 char *lb_scenario_name_of(const char *path);
 /* scenario_check.c: what single keys cannot know. 0, or -EINVAL with err and the line it is about
  * (0 = the whole file). */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -31,6 +32,33 @@ int lb_cache_lock(struct lb_cluster *cluster, lb_ns deadline, int *ret_fd) {
   if (r == 0) return *ret_fd = fd, 0;
   if (fd >= 0) close(fd);
   return lb_error(&cluster->err, r, "cannot lock %s: %s", base, strerror(-r));
+}
+
+/* In a folder of its own below the cache: a rename is only atomic within one file system. */
+static int make_template(struct lb_cluster *cluster, int (*make)(struct lb_cluster *cluster, const char *dir),
+                         const char *path) {
+  char building[400], data[420];
+  snprintf(building, sizeof building, "%s/building-XXXXXX", lb_cache_dir(cluster));
+  if (!mkdtemp(building)) return lb_error(&cluster->err, -errno, "cannot make the folder %s: %m", building);
+  snprintf(data, sizeof data, "%s/data", building);
+  int r = make(cluster, building);
+  if (r == 0) lb_files_dig_holes(data);
+  if (r == 0 && rename(data, path) < 0) r = lb_error(&cluster->err, -errno, "cannot name the template %s: %m", path);
+  lb_files_remove_tree(building);
+  return r;
+}
+
+/* The lock is taken before looking: who had to wait for it usually finds the template made. */
+int lb_cache_template(struct lb_cluster *cluster, const char *name, lb_ns deadline,
+                      int (*make)(struct lb_cluster *cluster, const char *dir), char *ret, size_t size) {
+  const char *base = lb_cache_dir(cluster);
+  int fd, r;
+  if ((size_t)snprintf(ret, size, "%s/%s", base, name) >= size)
+    return lb_error(&cluster->err, -ENAMETOOLONG, "the path of the template folder is too long: %s", base);
+  if ((r = lb_cache_lock(cluster, deadline, &fd)) < 0) return r;
+  if (access(ret, F_OK) < 0) r = make_template(cluster, make, ret);
+  close(fd); /* and with it the lock */
+  return r;
 }
 
 /* In memory what is zero takes no room, and no time to be copied. On a disk it has to have its room before it is

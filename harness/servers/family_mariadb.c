@@ -153,32 +153,13 @@ static int run_install(struct lb_cluster *cluster, const char *dir) {
   return r > 0 ? lb_error(&cluster->err, -EIO, "mariadb-install-db failed with status %d, see %s", r, log) : 0;
 }
 
-/* In a folder of its own: a rename is only atomic within one file system. */
-static int make_template(struct lb_cluster *cluster, const char *base, const char *path) {
-  char building[400], data[420];
-  snprintf(building, sizeof building, "%s/maria-building-XXXXXX", base);
-  if (!mkdtemp(building)) return lb_error(&cluster->err, -errno, "cannot make a folder in %s: %m", base);
-  snprintf(data, sizeof data, "%s/data", building);
-  int r = run_install(cluster, building);
-  if (r == 0) lb_files_dig_holes(data);
-  if (r == 0 && rename(data, path) < 0) r = lb_error(&cluster->err, -errno, "cannot name the template %s: %m", path);
-  lb_files_remove_tree(building);
-  return r;
-}
-
 /* Made now if there is none yet. Its name has the version, so a cache that outlives an upgrade is not used. */
 static int find_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, size_t size) {
-  const char *base = lb_cache_dir(cluster);
   char number[60], *space;
-  int fd = -1, r = version(number, sizeof number);
+  int r = version(number, sizeof number);
   if (r < 0) return lb_error(&cluster->err, r, "cannot run mariadbd: %s", strerror(-r));
   while ((space = strchr(number, ' '))) *space = '-';
-  if ((size_t)snprintf(ret, size, "%s/%s", base, number) >= size)
-    return lb_error(&cluster->err, -ENAMETOOLONG, "the path of the template folder is too long: %s", base);
-  r = lb_cache_lock(cluster, deadline, &fd);
-  if (r == 0 && access(ret, F_OK) < 0) r = make_template(cluster, base, ret);
-  if (fd >= 0) close(fd); /* and with it the lock */
-  return r;
+  return lb_cache_template(cluster, number, deadline, run_install, ret, size);
 }
 
 /* ---- starting -------------------------------------------------------------------------------- */

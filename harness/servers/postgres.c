@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The template is a freshly initialised data folder, made once per run and copied for every server: initdb takes a
- * second of CPU, a copy of its result a few hundredths. It appears under its name by rename, so it is whole or absent; a
- * lock only keeps several trials from making it at the same time, and goes with its holder.
+ * second of CPU, a copy of its result a few hundredths.
  */
 #include "postgres.h"
 
@@ -40,18 +39,20 @@ static int postgres_version(char *buf, size_t size) {
 
 /* initdb of the same installation as postgres: the names in PATH may be links to different
  * versions. */
-static char *initdb_beside(const char *postgres) {
-  char real[PATH_MAX];
-  if (!realpath(postgres, real)) return NULL;
+static char *find_initdb(void) {
+  char real[PATH_MAX], *postgres = lb_binary_find(LB_NEED_POSTGRES);
+  bool found = postgres && realpath(postgres, real);
+  free(postgres);
+  if (!found) return NULL;
   char *path = lb_need_printed("%s/initdb", dirname(real));
   if (access(path, X_OK) == 0) return path;
   free(path);
   return lb_binary_find(LB_NEED_INITDB);
 }
 
-static int run_initdb(struct lb_cluster *cluster, const char *postgres, const char *dir) {
+static int run_initdb(struct lb_cluster *cluster, const char *dir) {
   char data[600], log[600];
-  char *initdb = initdb_beside(postgres);
+  char *initdb = find_initdb();
   if (!initdb) return lb_error(&cluster->err, -ENOENT, "initdb is not installed");
   snprintf(data, sizeof data, "%s/data", dir);
   snprintf(log, sizeof log, "%s/initdb.log", dir);
@@ -67,41 +68,13 @@ static int run_initdb(struct lb_cluster *cluster, const char *postgres, const ch
   return r > 0 ? lb_error(&cluster->err, -EIO, "initdb failed with status %d", r) : 0;
 }
 
-/* initdb works in a folder of its own below `base`: a rename is only atomic within one file
- * system. */
-static int make_template(struct lb_cluster *cluster, const char *postgres, const char *base, const char *path) {
-  char building[400], data[420];
-  snprintf(building, sizeof building, "%s/pg-building-XXXXXX", base);
-  if (!mkdtemp(building)) return lb_error(&cluster->err, -errno, "cannot make a folder in %s: %m", base);
-  snprintf(data, sizeof data, "%s/data", building);
-  int r = run_initdb(cluster, postgres, building);
-  if (r == 0) lb_files_dig_holes(data);
-  if (r == 0 && rename(data, path) < 0) r = lb_error(&cluster->err, -errno, "cannot name the template %s: %m", path);
-  lb_files_remove_tree(building);
-  return r;
-}
-
-/* Its path in cluster->cache_dir, made now if there is none yet. The version is part of the name, so a cache that
- * outlives an upgrade is not used. The lock is taken before looking: who had to wait for it usually finds the template
- * made. */
+/* The version is part of the name, so a cache that outlives an upgrade is not used. */
 int lb_postgres_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, size_t size) {
-  const char *base = lb_cache_dir(cluster);
-  char *postgres = lb_binary_find(LB_NEED_POSTGRES), number[24];
-  int fd = -1, r = postgres ? postgres_version(number, sizeof number) : -ENOENT;
-  if (r < 0) {
-    r = lb_error(&cluster->err, r, "cannot run postgres: %s", strerror(-r));
-    goto out;
-  }
-  if ((size_t)snprintf(ret, size, "%s/pg-template-%s", base, number) >= size) {
-    r = lb_error(&cluster->err, -ENAMETOOLONG, "the path of the template folder is too long: %s", base);
-    goto out;
-  }
-  r = lb_cache_lock(cluster, deadline, &fd);
-  if (r == 0 && access(ret, F_OK) < 0) r = make_template(cluster, postgres, base, ret);
-out:
-  if (fd >= 0) close(fd); /* and with it the lock */
-  free(postgres);
-  return r;
+  char number[24], name[40];
+  int r = postgres_version(number, sizeof number);
+  if (r < 0) return lb_error(&cluster->err, r, "cannot run postgres: %s", strerror(-r));
+  snprintf(name, sizeof name, "pg-template-%s", number);
+  return lb_cache_template(cluster, name, deadline, run_initdb, ret, size);
 }
 
 int lb_postgres_say(struct lb_cluster *cluster, struct pg_conn *conn, lb_ns deadline, const char *sql) {

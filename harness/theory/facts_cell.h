@@ -11,7 +11,7 @@
 #include "servers/topology.h"
 
 /* Facts of a lock that has no table of ours: of peers.ini, or of the greeting of an adapter. They are copied, and come
- * after those of the lock of ours that it is like. 0, or -EINVAL with one line; -ENOMEM. */
+ * after those of the lock of ours that it is like. 0, or -EINVAL with one line. */
 int lb_facts_state(const struct lb_protocol *protocol, const char *words, struct lb_error *err);
 /* All that is known of a cell before it runs, but for the guard. `options` as in lb_config; `scenario`
  * NULL = none. */
