@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * From what was asked for to a plan: scenarios (plan_scenarios.c), the systems that each is asked on and their cells
- * (plan_systems.c), and the jobs of these.
+ * (plan_systems.c, plan_cell.c), and the jobs of these.
  *
  * The order of the steps matters. Settings are applied before cells are made, since cells and jobs are made of what the
  * scenario then says. All cells are there before the first job points at one of them, and all jobs before their order
@@ -172,15 +172,14 @@ static bool runs_on_own_only(const struct lb_plan *plan, const struct lb_scenari
 
 /* What was asked for and would change nothing is a mistake of the user's: he would believe that it
  * did. */
-static int check_use(const struct lb_plan_making *m, struct lb_error *err) {
-  const struct lb_plan *plan = m->plan;
+static int check_use(const struct lb_plan *plan, bool product, struct lb_error *err) {
   for (size_t i = 0; i < plan->settings.count; i++) {
     const struct lb_change *s = &plan->settings.of[i];
     if (s->protocol && s->count == 1 && !has_protocol(plan, s->protocol))
       return lb_refuse(err, "-s %s=%s: no system of this run is of protocol %s", s->key, s->value[0],
                        s->protocol->name);
   }
-  for (size_t i = 0; i < plan->scenario_count && !m->request->product; i++)
+  for (size_t i = 0; i < plan->scenario_count && !product; i++)
     if (runs_on_own_only(plan, &plan->scenarios[i]) && lb_fit_touches(&plan->scenarios[i]))
       return lb_refuse(
           err,
@@ -231,27 +230,33 @@ static char *systems_expand(const char *systems, bool missing_too) {
   return ret;
 }
 
-/* What the steps share. */
-static int begin(struct lb_plan_making *m, struct lb_error *err) {
-  const struct lb_plan_request *request = m->request;
-  *m->plan = (struct lb_plan){.seed = request->seed, .strict = request->strict, .judging = request->judging};
-  m->systems = request->systems ? systems_expand(request->systems, !request->installed) : NULL;
-  m->plan->own_expect = lb_need(calloc(request->expect_count + 1, sizeof *m->plan->own_expect));
-  if (request->installed && m->systems && !*m->systems) return lb_error(err, -ENXIO, "none of them is installed");
-  for (size_t i = 0; i < request->expect_count; i++) m->plan->own_expect[i] = request->expect[i];
-  m->plan->own_expect_count = request->expect_count;
-  return lb_settings_parse(&m->plan->settings, request->settings, request->setting_count, err);
+static void take_expects(struct lb_plan *plan, const struct lb_expect *expect, size_t count) {
+  for (size_t i = 0; i < count; i++) LB_APPEND(plan->own_expect, plan->own_expect_count) = expect[i];
+}
+
+static int add_cells(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_error *err) {
+  char *systems = request->systems ? systems_expand(request->systems, !request->installed) : NULL;
+  struct lb_plan_asking asking = {systems, request->product, request->only_guards, request->guards,
+                                  request->own_guards};
+  int r = request->installed && systems && !*systems ? lb_error(err, -ENXIO, "none of them is installed")
+                                                     : lb_plan_add_cells(plan, &asking, err);
+  free(systems);
+  return r;
 }
 
 int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, struct lb_error *err) {
-  struct lb_plan_making m = {.request = request, .plan = ret};
-  int r = begin(&m, err);
-  if (r == 0) r = lb_plan_add_scenarios(&m, err);
-  if (r == 0) r = lb_plan_add_cells(&m, err);
-  if (r == 0) r = check_use(&m, err);
-  free(m.systems);
+  *ret = (struct lb_plan){0};
+  take_expects(ret, request->expect, request->expect_count);
+  int r = lb_settings_parse(&ret->settings, request->settings, request->setting_count, err);
+  if (r == 0)
+    r = lb_plan_add_scenarios(ret, request->scenario_paths, request->own_settings, request->scenario_count, err);
+  if (r == 0) r = add_cells(ret, request, err);
+  if (r == 0) r = check_use(ret, request->product, err);
   if (r < 0) return lb_plan_clear(ret), r;
   number_reasons(ret);
+  ret->seed = request->seed;
+  ret->strict = request->strict;
+  ret->judging = request->judging;
   add_jobs(ret, request);
   return 0;
 }

@@ -132,17 +132,28 @@ void lb_plan_clear(struct lb_plan *plan);
  * All of them add to a plan that is not whole yet. On an error the plan stays as it is, to be released by
  * lb_plan_make(). 0, or -EINVAL with one line in err. ---- */
 
-struct lb_plan_making {
-  const struct lb_plan_request *request;
-  struct lb_plan *plan;
-  char *systems; /* of the request, without names of groups; NULL = the usual ones */
+/* Loads the scenarios, sets them, and makes their variants (plan_scenarios.c). `own_settings` is that of the request. */
+int lb_plan_add_scenarios(struct lb_plan *plan, const char *const *paths, const char *const *own_settings, size_t count,
+                          struct lb_error *err);
+
+struct lb_plan_asking { /* where scenarios are asked, in the words of the request */
+  const char *systems;  /* without names of groups; NULL = the usual ones */
+  bool product;
+  unsigned only_guards, guards;
+  const unsigned *own_guards;
 };
-
-/* Loads the scenarios, sets them, and makes their variants (plan_scenarios.c). */
-int lb_plan_add_scenarios(const struct lb_plan_making *m, struct lb_error *err);
-
 /* Adds the cells of all scenarios (plan_systems.c). */
-int lb_plan_add_cells(const struct lb_plan_making *m, struct lb_error *err);
+int lb_plan_add_cells(struct lb_plan *plan, const struct lb_plan_asking *asking, struct lb_error *err);
+
+struct lb_wanted { /* a cell, before it is known what comes of it */
+  const struct lb_scenario *scenario;
+  const char *system;
+  enum lb_guard guard;
+  bool product;     /* of the request */
+  bool guard_named; /* -g */
+};
+/* Adds one cell, unless it is there already (plan_cell.c). */
+int lb_plan_add_cell(struct lb_plan *plan, const struct lb_wanted *wanted, struct lb_error *err);
 
 /* Sets the order in which the jobs are run, once all of them are there. */
 void lb_plan_set_order(struct lb_plan *plan);

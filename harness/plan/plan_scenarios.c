@@ -183,16 +183,15 @@ static int add_variants(struct lb_plan *plan, struct lb_variant *lists, struct l
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static int add_asked(const struct lb_plan_making *m, size_t at, struct taken taken[], struct lb_error *err) {
-  const struct lb_plan_request *request = m->request;
-  struct lb_asked *asked = &m->plan->asked[at];
+/* It has been read. */
+static int add_asked(struct lb_plan *plan, size_t at, const char *own, struct taken taken[], struct lb_error *err) {
+  struct lb_asked *asked = &plan->asked[at];
   struct lb_variant lists = {.asked = at};
-  int r = lb_scenario_load(request->scenario_paths[at], &asked->scenario, err);
-  if (r == 0) r = take_options(asked, err);
+  int r = take_options(asked, err);
   if (r == 0) r = check_attack(&asked->scenario, err);
-  if (r == 0) r = take_own(asked, request->own_settings ? request->own_settings[at] : NULL, err);
-  if (r == 0) r = take_all(asked, &m->plan->settings, taken, &lists, err);
-  return r == 0 ? add_variants(m->plan, &lists, err) : r;
+  if (r == 0) r = take_own(asked, own, err);
+  if (r == 0) r = take_all(asked, &plan->settings, taken, &lists, err);
+  return r == 0 ? add_variants(plan, &lists, err) : r;
 }
 
 /* Cells, and the files of their trials, are named after their scenario: two of one name would
@@ -220,13 +219,16 @@ static int check_taken(const struct lb_settings *settings, const struct taken ta
 }
 
 /* The arrays do not move any more once all are there: cells, jobs and expectations point into them. */
-int lb_plan_add_scenarios(const struct lb_plan_making *m, struct lb_error *err) {
-  struct lb_plan *plan = m->plan;
+int lb_plan_add_scenarios(struct lb_plan *plan, const char *const *paths, const char *const *own_settings, size_t count,
+                          struct lb_error *err) {
   struct taken *taken = lb_need(calloc(plan->settings.count + 1, sizeof *taken));
   int r = 0;
-  plan->asked_count = m->request->scenario_count;
+  plan->asked_count = count;
   plan->asked = lb_need(calloc(plan->asked_count + 1, sizeof *plan->asked));
-  for (size_t i = 0; r == 0 && i < plan->asked_count; i++) r = add_asked(m, i, taken, err);
+  for (size_t i = 0; r == 0 && i < count; i++) {
+    r = lb_scenario_load(paths[i], &plan->asked[i].scenario, err);
+    if (r == 0) r = add_asked(plan, i, own_settings ? own_settings[i] : NULL, taken, err);
+  }
   if (r == 0) r = check_names(plan, err);
   if (r == 0) r = check_taken(&plan->settings, taken, err);
   free(taken);

@@ -133,7 +133,7 @@ struct lb_scenario {
   int readers;       /* so many of the clients of a load, the first ones, ask as readers and write nothing */
   int arrivals;      /* enum lb_arrivals */
   double rate_per_s; /* of all clients together; 0 = closed loop */
-  /* option = PROTOCOL.OPTION=VALUE (several): as `-s` sets it, which wins over it. plan/plan_systems.c, which knows the
+  /* option = PROTOCOL.OPTION=VALUE (several): as `-s` sets it, which wins over it. plan/plan_scenarios.c, which knows the
    * protocols, checks whether there is such an option. */
   char **options;
   size_t option_count;
