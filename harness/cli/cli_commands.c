@@ -215,7 +215,7 @@ void lb_cli_announce(const struct lb_tally *tally, struct lb_jobs jobs, struct l
 double lb_cli_seconds_of(const struct lb_plan *plan, struct lb_jobs jobs) {
   struct lb_tally tally;
   struct lb_estimate e = {0};
-  if (lb_tally_begin(plan, &tally) < 0) return 0;
+  lb_tally_begin(plan, &tally);
   estimate(&tally, jobs, &e);
   lb_tally_clear(&tally);
   double s = e.whole_s;

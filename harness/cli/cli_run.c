@@ -262,12 +262,11 @@ static int take_shards(struct session *s) {
 }
 
 /* Leaves the tally what this shard has to play. */
-static int take_part(struct session *s) {
+static void take_part(struct session *s) {
   struct lb_times times;
   lb_cli_read_times(&times);
-  int r = lb_shard_take(&s->tally, (struct lb_shard){s->info.shard, s->info.shards}, &times);
+  lb_shard_take(&s->tally, (struct lb_shard){s->info.shard, s->info.shards}, &times);
   lb_times_clear(&times);
-  return r < 0 ? lb_error(&s->err, r, "out of memory") : 0;
 }
 
 /* A library may differ from the one that its findings were made with. That is no mistake, but worth a line. */
@@ -284,13 +283,12 @@ static int prepare(struct session *s, const struct lb_plan *plan) {
   const struct lb_args *args = s->order->args;
   s->info.id = s->dir.id;
   s->info.jobs = lb_cli_run_jobs(args).always;
-  int r = lb_run_info_ask(&s->info, plan, s->dir.partial);
-  if (r == 0) r = lb_tally_begin(plan, &s->tally);
-  if (r < 0) return lb_error(&s->err, r, "out of memory");
+  lb_run_info_ask(&s->info, plan, s->dir.partial);
+  lb_tally_begin(plan, &s->tally);
   say_libraries(&s->info);
-  if (s->info.shards && (r = take_part(s)) < 0) return r;
-  r = args->resumed ? lb_journal_resume(&s->journal, s->dir.partial, &s->tally, &s->info, &s->err)
-                    : lb_journal_begin(&s->journal, s->dir.partial, plan, &s->info, &s->err);
+  if (s->info.shards) take_part(s);
+  int r = args->resumed ? lb_journal_resume(&s->journal, s->dir.partial, &s->tally, &s->info, &s->err)
+                        : lb_journal_begin(&s->journal, s->dir.partial, plan, &s->info, &s->err);
   if (r == 0 && args->merged) r = take_shards(s);
   if (r < 0) return r;
   lb_rundir_forget_drawn(&s->dir);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "backends/foreign/foreign.h"
+#include "base/need.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "protocols.h"
@@ -66,9 +67,8 @@ static bool is_asked(const struct lb_run_info *info, const char *topology) {
 }
 
 /* One that says nothing is asked again for the next cell: there may be few of those. */
-static int ask_versions(struct lb_run_info *info, const struct lb_plan *plan) {
-  info->versions = calloc(plan->cell_count + 1, sizeof *info->versions);
-  if (!info->versions) return -ENOMEM;
+static void ask_versions(struct lb_run_info *info, const struct lb_plan *plan) {
+  info->versions = lb_need(calloc(plan->cell_count + 1, sizeof *info->versions));
   for (size_t i = 0; i < plan->cell_count; i++) {
     const struct lb_topology *t = plan->cells[i].topology;
     struct lb_version *next = &info->versions[info->version_count];
@@ -76,7 +76,6 @@ static int ask_versions(struct lb_run_info *info, const struct lb_plan *plan) {
     next->topology = t->name;
     if (lb_topology_version(t, next->text, sizeof next->text) == 0 && next->text[0]) info->version_count++;
   }
-  return 0;
 }
 
 static bool is_known(const struct lb_run_info *info, const char *library) {
@@ -86,9 +85,8 @@ static bool is_known(const struct lb_run_info *info, const char *library) {
 }
 
 /* A finding stands for the version it was made with; the one that is here may be another. */
-static int ask_libraries(struct lb_run_info *info, const struct lb_plan *plan) {
-  info->libraries = calloc(plan->cell_count + 1, sizeof *info->libraries);
-  if (!info->libraries) return -ENOMEM;
+static void ask_libraries(struct lb_run_info *info, const struct lb_plan *plan) {
+  info->libraries = lb_need(calloc(plan->cell_count + 1, sizeof *info->libraries));
   for (size_t i = 0; i < plan->cell_count; i++) {
     const struct lb_protocol *p = plan->cells[i].protocol;
     struct lb_library *next = &info->libraries[info->library_count];
@@ -97,18 +95,17 @@ static int ask_libraries(struct lb_run_info *info, const struct lb_plan *plan) {
     next->stated = lb_foreign_version(p);
     if (lb_foreign_ask_version(p, next->version, sizeof next->version) == 0 && next->version[0]) info->library_count++;
   }
-  return 0;
 }
 
 /* What the machine does not say stays empty; that is no reason not to run. */
-int lb_run_info_ask(struct lb_run_info *info, const struct lb_plan *plan, const char *run_dir) {
+void lb_run_info_ask(struct lb_run_info *info, const struct lb_plan *plan, const char *run_dir) {
   struct tm tm = lb_clock_utc();
   strftime(info->started_utc, sizeof info->started_utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
   lb_machine_read(&info->before, run_dir);
   lb_about_namespaces(info->namespaces, sizeof info->namespaces);
-  info->machines = json_pack("[o]", lb_about_machine(&info->before, info->before.load, info->namespaces));
-  int r = info->machines ? ask_versions(info, plan) : -ENOMEM;
-  return r == 0 ? ask_libraries(info, plan) : r;
+  info->machines = lb_need(json_pack("[o]", lb_about_machine(&info->before, info->before.load, info->namespaces)));
+  ask_versions(info, plan);
+  ask_libraries(info, plan);
 }
 
 void lb_run_info_clear(struct lb_run_info *info) {

@@ -65,8 +65,8 @@ struct lb_run_info {
 };
 
 /* Asks the machine, the servers' programs and the clock; the run's files go to `run_dir`. Sets
- * started_utc, before, namespaces and versions. 0 (release with lb_run_info_clear()) or -ENOMEM. */
-int lb_run_info_ask(struct lb_run_info *info, const struct lb_plan *plan, const char *run_dir);
+ * started_utc, before, namespaces and versions. Release with lb_run_info_clear(). */
+void lb_run_info_ask(struct lb_run_info *info, const struct lb_plan *plan, const char *run_dir);
 void lb_run_info_clear(struct lb_run_info *info);
 
 #endif

@@ -161,13 +161,11 @@ static int read_file(struct lb_baseline *b, struct lb_error *err) {
 
 const struct lb_baseline *lb_baseline_load(const char *path, struct lb_error *err) {
   struct stat about;
-  struct lb_baseline *b = calloc(1, sizeof *b);
-  if (!b) return lb_error(err, -ENOMEM, "out of memory"), NULL;
+  struct lb_baseline *b = lb_need(calloc(1, sizeof *b));
   b->path = path;
   int r = stat(path, &about) == 0 && S_ISDIR(about.st_mode) ? read_folder(b, err) : read_file(b, err);
   if (r == 0 && b->count == 0) r = lb_refuse(err, "%s: has no question that was asked", path);
   if (r == 0) return b;
-  if (r == -ENOMEM) lb_error(err, r, "out of memory");
   free(b->row);
   free(b);
   return NULL;

@@ -92,7 +92,7 @@ struct lb_took lb_times_find(const struct lb_times *times, const struct lb_trial
     if (like > best) best = like, count = 0;
     count += like > 0 && like == best;
   }
-  double *start = best > 0 ? malloc(2 * count * sizeof *start) : NULL;
+  double *start = best > 0 ? lb_need(malloc(2 * count * sizeof *start)) : NULL;
   if (!start) return guess(plan);
   double *rest = start + count;
   size_t n = 0;

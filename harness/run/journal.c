@@ -47,7 +47,7 @@ static uint64_t mix_json(uint64_t hash, json_t *o) {
 static uint64_t digest(const struct lb_plan *plan, const struct lb_run_info *info) {
   struct lb_tally nothing = {0};
   uint64_t hash = LB_HASH_BEGIN;
-  if (lb_tally_begin(plan, &nothing) < 0) return 0;
+  lb_tally_begin(plan, &nothing);
   for (size_t i = 0; i < plan->scenario_count; i++) hash = mix_json(hash, lb_results_scenario(&plan->scenarios[i]));
   hash = mix_json(hash, lb_results_cells(&nothing));
   for (size_t i = 0; i < plan->job_count; i++) {
@@ -318,7 +318,7 @@ int lb_journal_take(struct lb_journal *journal, const char *folder, const char *
   double seconds = 0;
   json_t *head = lb_journal_read(from, err);
   int r = head ? check_head(from, head, tally->plan, info, err) : -EINVAL;
-  if (r == 0 && (r = lb_tally_begin(tally->plan, &part)) < 0) lb_error(err, r, "out of memory");
+  if (r == 0) lb_tally_begin(tally->plan, &part);
   if (r == 0 && (r = journal_load(from, &part, &seconds)) < 0) lb_error(err, r, "%s: %s", from, strerror(-r));
   if (r == 0) r = add_part(tally, &part, from, json_object_get(head, "machines"), info, err);
   if (r == 0 && (r = take_files(from, folder)) < 0)
@@ -405,7 +405,7 @@ void lb_journal_rescue_part(void *data) {
   struct lb_tally tally = {0};
   struct lb_machine after;
   struct lb_error err;
-  if (lb_tally_begin(of->plan, &tally) < 0) return;
+  lb_tally_begin(of->plan, &tally);
   if (journal_load(of->dir->partial, &tally, &of->info->seconds) < 0) return;
   lb_machine_read(&after, of->dir->partial);
   of->info->load_after = after.load;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/need.h"
 #include "base/hash.h"
 
 int lb_shard_parse(const char *text, struct lb_shard *ret, struct lb_error *err) {
@@ -106,25 +107,21 @@ static void deal(struct unit **longest, size_t count, int shards, double *busy) 
   }
 }
 
-int lb_shard_take(struct lb_tally *tally, struct lb_shard shard, const struct lb_times *times) {
+void lb_shard_take(struct lb_tally *tally, struct lb_shard shard, const struct lb_times *times) {
   const struct lb_plan *plan = tally->plan;
   size_t n = plan->job_count + 1;
-  struct unit *units = calloc(n, sizeof *units), **unit_of = calloc(n, sizeof *unit_of),
-              **longest = calloc(n, sizeof *longest);
-  double *busy = calloc((size_t)shard.of, sizeof *busy);
-  struct lb_took *took = calloc(n, sizeof *took);
-  int r = units && unit_of && longest && busy && took ? 0 : -ENOMEM;
-  if (r == 0) {
-    lb_times_find_all(times, plan, took);
-    size_t count = find_units(plan, took, units, unit_of);
-    for (size_t u = 0; u < count; u++) longest[u] = &units[u];
-    deal(longest, count, shard.of, busy);
-    tally->wanted = 0;
-    for (size_t i = 0; i < plan->job_count; i++) {
-      tally->jobs[i].elsewhere = unit_of[i]->shard != shard.index - 1;
-      tally->wanted += !tally->jobs[i].elsewhere;
-    }
+  struct unit *units = lb_need(calloc(n, sizeof *units)), **unit_of = lb_need(calloc(n, sizeof *unit_of)),
+              **longest = lb_need(calloc(n, sizeof *longest));
+  double *busy = lb_need(calloc((size_t)shard.of, sizeof *busy));
+  struct lb_took *took = lb_need(calloc(n, sizeof *took));
+  lb_times_find_all(times, plan, took);
+  size_t count = find_units(plan, took, units, unit_of);
+  for (size_t u = 0; u < count; u++) longest[u] = &units[u];
+  deal(longest, count, shard.of, busy);
+  tally->wanted = 0;
+  for (size_t i = 0; i < plan->job_count; i++) {
+    tally->jobs[i].elsewhere = unit_of[i]->shard != shard.index - 1;
+    tally->wanted += !tally->jobs[i].elsewhere;
   }
   free(units), free(unit_of), free(longest), free(busy), free(took);
-  return r;
 }

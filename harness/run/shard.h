@@ -29,7 +29,7 @@ void lb_shard_of_engine(struct lb_shard *ret, uint64_t *ret_job);
 /* Leaves to the tally, of which nothing is done, what the shard plays (lb_job_result.elsewhere, lb_tally.wanted). The
  * longest go first, each to the shard with the least to do. What may not be taken apart goes to one shard: jobs of a
  * pool, and all jobs of a scenario that measure speed, which are compared with each other. Every shard finds the same.
- * `shard.of` is not 0. 0 or -ENOMEM. */
-int lb_shard_take(struct lb_tally *tally, struct lb_shard shard, const struct lb_times *times);
+ * `shard.of` is not 0. */
+void lb_shard_take(struct lb_tally *tally, struct lb_shard shard, const struct lb_times *times);
 
 #endif

@@ -3,6 +3,7 @@
  * What trials say together: rates of a cell and its intervals, then the sum over its trials and its verdict.
  */
 #include "tally.h"
+#include "base/need.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -39,11 +40,7 @@ static void add_trial(const struct lb_outcome *x, struct lb_cell_rate *sum, stru
   part[LOST] = (struct lb_part){(double)x->lost_updates, (double)x->grants};
 }
 
-static struct lb_part *parts(size_t count) {
-  struct lb_part *array = calloc(count + 1, sizeof *array);
-  if (!array) abort();
-  return array;
-}
+static struct lb_part *parts(size_t count) { return lb_need(calloc(count + 1, sizeof(struct lb_part))); }
 
 /* A lock with five servers has five that can fail. Only what fails within the lease is multiplied: after it, a holder
  * was stopped or cut off, and there are no more holders where there are more servers. */
@@ -271,14 +268,10 @@ static void keep_why(struct lb_tally *tally, size_t cell) {
 }
 
 /* One more than needed of each, so that an empty plan is not taken for a lack of memory. */
-int lb_tally_begin(const struct lb_plan *plan, struct lb_tally *ret) {
+void lb_tally_begin(const struct lb_plan *plan, struct lb_tally *ret) {
   *ret = (struct lb_tally){.plan = plan,
-                           .cells = calloc(plan->cell_count + 1, sizeof *ret->cells),
-                           .jobs = calloc(plan->job_count + 1, sizeof *ret->jobs)};
-  if (!ret->cells || !ret->jobs) {
-    lb_tally_clear(ret);
-    return -ENOMEM;
-  }
+                           .cells = lb_need(calloc(plan->cell_count + 1, sizeof *ret->cells)),
+                           .jobs = lb_need(calloc(plan->job_count + 1, sizeof *ret->jobs))};
   for (size_t i = 0; i < plan->cell_count; i++) {
     const struct lb_cell *cell = &plan->cells[i];
     ret->cells[i] = (struct lb_cell_sum){.cell = cell,
@@ -288,7 +281,6 @@ int lb_tally_begin(const struct lb_plan *plan, struct lb_tally *ret) {
   }
   for (size_t i = 0; i < plan->job_count; i++) ret->jobs[i].job = &plan->jobs[i];
   ret->wanted = plan->job_count;
-  return 0;
 }
 
 void lb_tally_add(struct lb_tally *tally, struct lb_job_result *result, const struct lb_outcome *outcome) {

@@ -40,8 +40,8 @@ struct lb_tally {
   int machine; /* this one */
 };
 
-/* Nothing is done yet. 0 (release with lb_tally_clear(); the plan must live longer) or -ENOMEM. */
-int lb_tally_begin(const struct lb_plan *plan, struct lb_tally *ret);
+/* Nothing is done yet. Release with lb_tally_clear(); the plan must live longer. */
+void lb_tally_begin(const struct lb_plan *plan, struct lb_tally *ret);
 /* `result` (one of tally->jobs) has this outcome, which is added to its cell. */
 void lb_tally_add(struct lb_tally *tally, struct lb_job_result *result, const struct lb_outcome *outcome);
 void lb_tally_clear(struct lb_tally *tally);

@@ -454,7 +454,7 @@ TEST(any_job_may_come_first) {
 /* Before any trial: -1 unless `n/a` is stated. */
 static int as_expected(size_t cell) {
   struct lb_tally tally;
-  assert_int_equal(lb_tally_begin(&w->plan, &tally), 0);
+  lb_tally_begin(&w->plan, &tally);
   int r = lb_cell_sum_as_expected(&tally.cells[cell]);
   lb_tally_clear(&tally);
   return r;

@@ -39,7 +39,8 @@ static int set_up(void **state) {
   w->info.machines = json_pack("[{s:s, s:i}]", "hostname", "here", "cores", 2);
   plan_of_seed(w, &w->plan, 7);
   if (lb_journal_begin(&w->journal, w->folder, &w->plan, &w->info, &w->err) < 0) fail_msg("%s", w->err.text);
-  return lb_tally_begin(&w->plan, &w->tally);
+  lb_tally_begin(&w->plan, &w->tally);
+  return 0;
 }
 
 static int tear_down(void **state) {
@@ -64,7 +65,7 @@ static void end(struct world *w, size_t job, enum lb_verdict verdict, const char
 
 /* What another sitting finds there: which jobs are done. It goes on with the journal. */
 static void read_back(struct world *w, struct lb_journal *journal, struct lb_tally *ret) {
-  assert_int_equal(lb_tally_begin(&w->plan, ret), 0);
+  lb_tally_begin(&w->plan, ret);
   if (lb_journal_resume(journal, w->folder, ret, &w->info, &w->err) < 0) fail_msg("%s", w->err.text);
 }
 
@@ -145,7 +146,7 @@ TEST(the_journal_of_another_plan_is_refused) {
   end(w, 0, LB_SAFE, "");
   off_t size = size_of(records(w));
   plan_of_seed(w, &other, 8);
-  assert_int_equal(lb_tally_begin(&other, &tally), 0);
+  lb_tally_begin(&other, &tally);
   assert_int_equal(lb_journal_resume(&journal, w->folder, &tally, &w->info, &w->err), -EINVAL);
   assert_int_equal(tally.done, 0);
   assert_int_equal(size_of(records(w)), size);
@@ -166,7 +167,7 @@ static void play_on(struct world *w, const char *hostname, struct lb_tally *ret)
       .argv = words, .argc = 1, .machines = json_pack("[{s:s, s:i}]", "hostname", hostname, "cores", 2)};
   struct lb_journal journal;
   lb_journal_close(&w->journal);
-  assert_int_equal(lb_tally_begin(&w->plan, ret), 0);
+  lb_tally_begin(&w->plan, ret);
   int r = lb_journal_resume(&journal, w->folder, ret, &info, &w->err);
   lb_journal_close(&journal);
   json_decref(info.machines);
