@@ -138,7 +138,7 @@ TEST(those_that_share_are_neighbours_and_each_is_run_once) {
     struct lb_plan plan = {.jobs = jobs, .job_count = JOBS, .seed = seed};
     bool seen[JOBS] = {false};
     size_t series = 0;
-    assert_int_equal(lb_plan_set_order(&plan), 0);
+    lb_plan_set_order(&plan);
     for (size_t i = 0, count; i < JOBS; i += count) {
       count = series_at(&plan, i);
       assert_int_equal(count, at(&plan, i)->topology == &jvm ? JOBS / 4 : 1);
