@@ -169,31 +169,6 @@ static const char *const use[LB_GUARD_COUNT] = {
     [LB_GUARD_FENCE] = "let the resource refuse smaller fencing tokens",
 };
 
-/* What the lock rests on in a scenario that breaks it. */
-static const struct {
-  const char *scenario, *what;
-} rests[] = {
-    {"failover", "a replica that has the grant before the client hears of it"},
-    {"failover-slow-link", "a replica that has the grant before the client hears of it"},
-    {"split-brain", "an old primary that answers nobody once it is replaced: fence it first"},
-    {"restart-node", "a server that still has its grants after a restart"},
-    {"majority-lost", "a majority of servers that still have their grants after a restart"},
-    {"partition", "a holder that stops by itself when it hears no server"},
-    {"pause-holder", "no holder that pauses for longer than its lease"},
-    {"pause-writer", "no pause before a write, or fencing at the resource (needs a lock with numbers)"},
-    {"slow-holder", "work that ends before its lease, or a renewal"},
-    {"clock-jump", "server clocks that do not jump"},
-    {"hung-holder", "a program that never hangs for longer than its lease"},
-    {"crash-holder", "an end of its own for the lock of a dead client"},
-    {"crash-unheard", "a key that is set together with its end"},
-    {"dead-waiter", "an end of its own for the place of a dead waiter"},
-    {"lost-reply", "a client that finds out whether a lost request was carried out"},
-    {"late-release", "a release that compares its owner at the server"},
-    {"stopped-before-del", "a release that compares and deletes in one step"},
-    {"power-loss", "a server that syncs a grant before it answers"},
-};
-enum { REST_COUNT = sizeof rests / sizeof *rests };
-
 static bool helped(const struct lb_tally *tally, const struct lb_cell *broken, int guard) {
   for (size_t i = 0; i < tally->plan->cell_count; i++) {
     const struct lb_cell *cell = &tally->plan->cells[i];
@@ -225,12 +200,6 @@ static void tell_guards(const struct screen *s) {
   }
 }
 
-static const char *rests_on(const char *scenario) {
-  for (size_t i = 0; i < REST_COUNT; i++)
-    if (strcmp(rests[i].scenario, scenario) == 0) return rests[i].what;
-  return NULL;
-}
-
 /* Where no guard helped, or its cell had no answer; of what is stuck, each. */
 static bool lacks_help(const struct screen *s, size_t cell) {
   bool any = false;
@@ -246,7 +215,7 @@ static void tell_rests(const struct screen *s) {
   int shown = 0, n = 0;
   for (size_t i = 0; i < s->tally->plan->cell_count; i++) n += lacks_help(s, i);
   for (size_t i = 0; i < s->tally->plan->cell_count && shown < RESTS_SHOWN; i++) {
-    const char *scenario = s->tally->plan->cells[i].scenario->name, *what = rests_on(scenario);
+    const char *scenario = s->tally->plan->cells[i].scenario->name, *what = s->tally->plan->cells[i].scenario->rests;
     bool again = !what || !lacks_help(s, i);
     for (int k = 0; !again && k < shown; k++) again = strcmp(said[k], what) == 0;
     if (again) continue;

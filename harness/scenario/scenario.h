@@ -174,6 +174,7 @@ struct lb_scenario {
   bool unreal; /* [scenario] unreal = yes: no machine does that; it shows what a lock rests on */
   /* [scenario] alike: why it separates no two locks; NULL = it does, or says nothing (tests/unit/theory/test-theory.c). */
   char *alike;
+  char *rests; /* what a lock rests on that is broken here; NULL = nothing is said of it */
   /* [scenario] min_handoffs: fewer = undecided, because the lock was hardly put to the test.
    * Default 1; 0 where clients never meet (keys = own). */
   int min_handoffs;

@@ -37,6 +37,8 @@ const struct lb_scenario_key lb_scenario_keys[] = {
      FIELD(like)},
     {"scenario", "attack", LB_KEY_TEXT, 0, "", NULL, 0, 0,
      "what is done to the lock: a section of theory/rules.ini, whose rules say what comes out", FIELD(attack)},
+    {"scenario", "rests", LB_KEY_TEXT, LB_KEY_OWN, "", NULL, 0, 0,
+     "what a lock rests on that is broken here, for `judge`", FIELD(rests)},
     {"scenario", "systems", LB_KEY_TEXT, LB_KEY_LINES, "", NULL, 0, 0,
      "the systems that it is asked of where nobody names one, with `*` for any text; not given: all", FIELD(systems)},
     {"scenario", "guards", LB_KEY_TEXT, 0, "", NULL, 0, 0, "the guards that a suite asks it under; not given: all",

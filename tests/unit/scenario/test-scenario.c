@@ -420,7 +420,7 @@ TEST(unknown_keys_are_named_with_the_nearest) {
   refused("[servers]\nfsync = 1\n", "f.ini:2: [servers] has no key 'fsync': expected storage");
   refused(
       "[scenario]\n= 5\n",
-      "f.ini:2: [scenario] has no key '': expected title, question, refuted, like, attack, systems, guards, upstream, trials, min_handoffs, control, unreal or alike");
+      "f.ini:2: [scenario] has no key '': expected title, question, refuted, like, attack, rests, systems, guards, upstream, trials, min_handoffs, control, unreal or alike");
 }
 
 STATES(a_key_stands_once, refused(SCENARIO "title = again\n", "f.ini:5: title stands in line 2 already"),
