@@ -79,10 +79,11 @@ static void share_memory(struct controller *k) {
 /* What a protocol prints goes into a file, so that it does not get between the lines of the tool.
  * It is shown if the statement does not hold. */
 static void redirect(const char *output) {
+  static char line[BUFSIZ]; /* without one, glibc 2.41 keeps a stdout that was written to as it was */
   int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
   int out = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
   if (in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0) _exit(1);
-  setvbuf(stdout, NULL, _IOLBF, 0); /* what it printed before it hung or died is there */
+  setvbuf(stdout, line, _IOLBF, sizeof line); /* what it printed before it hung or died is there */
 }
 
 /* Ends by exit(), so that a sanitizer that looks for leaks at the end gets to look. */
