@@ -29,8 +29,8 @@ import ending  # noqa: E402
 
 MESON = os.environ.get("MESON") or "meson"
 UNSTEADY_AT_MOST = 3  # tests of one run: where it is more, the machine or the change is bad
-# Of the lane in front, one more than there are cores: a conformance suite has a core for a tenth of its time, and waits for the rest.
-SIDE_BY_SIDE = str((os.cpu_count() or 1) + 1)
+# Of the lane in front, two more than there are cores: a conformance suite has a core for a tenth of its time, a live test for a third, and waits for the rest.
+SIDE_BY_SIDE = str((os.cpu_count() or 1) + 2)
 # What no second run takes back.
 PROOF = re.compile(r"Sanitizer: |: runtime error: |^==[0-9]+==|\bdied of SIG(?!KILL|TERM)", re.M)
 
