@@ -6,6 +6,7 @@
 #include "process.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -13,6 +14,14 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+
+pid_t lb_process_fork(void) {
+  pid_t parent = getpid(), pid = fork();
+  if (pid != 0) return pid;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1); /* it ended before the line above could ask for a signal */
+  return 0;
+}
 
 const char *lb_process_called(void) {
   const char *name = getenv("LOCKBENCH_CALLED_AS");

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * process.h - this process: where its files are, what it forgets of the user's environment, its name, and what hints tell
+ * process.h - this process: where its files are, what it forgets of the user's environment, its name, its children, and what hints tell
  * the user to type.
  */
 #ifndef LB_PROCESS_H
 #define LB_PROCESS_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #define LB_SCENARIOS "scenarios" /* below lb_process_root() */
 
@@ -28,6 +29,9 @@ void lb_process_title_init(int argc, char **argv);
 /* Renames this process; cut to the space its arguments take. Without lb_process_title_init() only the short
  * name changes. */
 void lb_process_title_set(const char *title);
+
+/* fork() for a child that must not outlive its parent: the kernel kills it then, however the parent ended. */
+pid_t lb_process_fork(void);
 
 /* LOCKBENCH_CALLED_AS if it is set and not empty (./bench sets it), else "lockbench". Never NULL;
  * not to be freed, and good until the environment changes. */

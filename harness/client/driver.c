@@ -16,12 +16,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "hook.h"
 #include "program.h"
 #include "network/proctree.h"
@@ -113,12 +113,9 @@ void lb_driver_speak_into(int output) {
   dup2(output, STDERR_FILENO);
 }
 
-/* Between fork and the first command. It must not outlive the controller, and its connections must begin on its own
- * host. */
+/* Between fork and the first command. Its connections must begin on its own host. */
 static _Noreturn void become_client(const struct lb_client *client, const struct lb_client_plan *plan,
-                                    const struct lb_ground *ground, pid_t parent, const int pair[2]) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);
+                                    const struct lb_ground *ground, const int pair[2]) {
   if (ground->prepare) setpgid(0, 0), ground->prepare(client, plan); /* it will not stay alone */
   signal(SIGPIPE, SIG_IGN);
   if (plan->output > 0) lb_driver_speak_into(plan->output);
@@ -133,7 +130,6 @@ static size_t writers(size_t clients) { return clients; }
 
 static int start(struct lb_client *client, const struct lb_client_plan *plan, const struct lb_ground *ground) {
   int pair[2];
-  pid_t parent = getpid();
   struct lb_body *body = malloc(sizeof *body);
   if (!body) return -ENOMEM;
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
@@ -143,9 +139,9 @@ static int start(struct lb_client *client, const struct lb_client_plan *plan, co
   }
   *body = (struct lb_body){.socket = pair[0], .tree = ground == &exec_ground};
   client->body = body;
-  body->pid = fork();
+  body->pid = lb_process_fork();
   int error = errno;
-  if (body->pid == 0) become_client(client, plan, ground, parent, pair);
+  if (body->pid == 0) become_client(client, plan, ground, pair);
   close(pair[1]);
   if (body->pid > 0 && ground->prepare) setpgid(body->pid, body->pid); /* both do, as either may be first */
   if (body->pid > 0) return 0;

@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -30,6 +29,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "coroutine.h"
 #include "driver.h"
 #include "hook.h"
@@ -284,9 +284,7 @@ static void close_bells(const struct worker *w, bool own) {
 }
 
 /* The whole life of a worker. It never returns into the controller's code, of which it is a copy. */
-static _Noreturn void work(struct worker *w, const struct lb_client_plan *plan, pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);
+static _Noreturn void work(struct worker *w, const struct lb_client_plan *plan) {
   signal(SIGPIPE, SIG_IGN);
   if (plan->output > 0) lb_driver_speak_into(plan->output);
   for (size_t i = 0; i < w->all->count; i++) close_bells(&w->all->worker[i], &w->all->worker[i] == w);
@@ -343,8 +341,8 @@ static int coroutine_gather(struct lb_client_plan *plan, size_t writers) {
 
 /* With its first client, when all is known that its clients have in common. */
 static int start_worker(struct worker *w, const struct lb_client_plan *plan) {
-  pid_t parent = getpid(), pid = fork();
-  if (pid == 0) work(w, plan, parent);
+  pid_t pid = lb_process_fork();
+  if (pid == 0) work(w, plan);
   if (pid < 0) return -errno;
   w->pid = pid;
   close(w->bell[1]);

@@ -12,11 +12,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 
 static const uint64_t beat_ns = UINT64_C(10000000);
 
@@ -79,10 +79,8 @@ static _Noreturn void beat(struct lb_memory *memory) {
 }
 
 pid_t lb_heartbeat_start(struct lb_memory *memory) {
-  pid_t parent = getpid(), pid = fork();
+  pid_t pid = lb_process_fork();
   if (pid != 0) return pid;
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);
   beat(memory);
 }
 

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -87,12 +86,9 @@ static void redirect(const char *output) {
 }
 
 /* Ends by exit(), so that a sanitizer that looks for leaks at the end gets to look. */
-static _Noreturn void statement_main(struct controller *k, const struct lb_conform_statement *statement, pid_t parent) {
+static _Noreturn void statement_main(struct controller *k, const struct lb_conform_statement *statement) {
   struct rlimit no_core = {0, 0};
   setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  /* The parent may have died before the line above could ask for a signal. */
-  if (getppid() != parent) _exit(1);
   setrlimit(RLIMIT_CORE, &no_core);
   signal(SIGPIPE, SIG_IGN); /* as in every client */
   close(k->out);
@@ -157,8 +153,8 @@ static void run_statement(struct controller *k, const struct lb_conform_statemen
   atomic_store(&shared->inside, 0);
   atomic_store(&shared->latest, 0);
   atomic_store(&shared->arrived, 0);
-  pid_t parent = getpid(), pid = fork();
-  if (pid == 0) statement_main(k, statement, parent);
+  pid_t pid = lb_process_fork();
+  if (pid == 0) statement_main(k, statement);
   if (pid < 0) {
     snprintf(result->why, sizeof result->why, "no process for it: %s", strerror(errno));
     return;

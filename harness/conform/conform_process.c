@@ -10,19 +10,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/process.h"
 
 /* ---- further processes ----------------------------------------------------------------------------- */
 
 enum { NAP_MS = 1, SERVERS_MS = 25000 };
 
 /* Ends by exit(), like the process of the statement: a sanitizer gets to look for leaks. */
-static _Noreturn void process_main(struct lb_conform *c, const char *name, int number, pid_t parent,
+static _Noreturn void process_main(struct lb_conform *c, const char *name, int number,
                                    void (*act)(struct lb_conform *, int)) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);
   snprintf(c->name, sizeof c->name, "%s-%d", name, number);
   c->process_count = 0;
   lb_conform_prepare(c);
@@ -33,8 +32,8 @@ static _Noreturn void process_main(struct lb_conform *c, const char *name, int n
 
 void lb_conform_start(struct lb_conform *c, const char *name, int number,
                       void (*act)(struct lb_conform *c, int number)) {
-  pid_t parent = getpid(), pid = c->process_count < LB_CONFORM_PROCESSES ? fork() : -1;
-  if (pid == 0) process_main(c, name, number, parent, act);
+  pid_t pid = c->process_count < LB_CONFORM_PROCESSES ? lb_process_fork() : -1;
+  if (pid == 0) process_main(c, name, number, act);
   if (pid < 0) lb_conform_fail(c, "no process for a client");
   c->process[c->process_count++] = pid;
 }

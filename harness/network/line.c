@@ -23,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,6 +30,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/need.h"
+#include "base/process.h"
 
 enum { TAP_BYTES = 32 << 20, FAR_BYTES = 16 << 20, ANSWER_MS = 5000 };
 
@@ -165,10 +165,8 @@ static void close_all_but(const struct ends *e, const struct lb_line *line) {
 static int start_process(struct lb_net *net, struct lb_line *line) {
   struct ends ends;
   int r = open_ends(net, line, &ends);
-  pid_t parent = getpid(), pid = r == 0 ? fork() : 0;
+  pid_t pid = r == 0 ? lb_process_fork() : 0;
   if (r == 0 && pid == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(1);
     close_all_but(&ends, line);
     lb_line_run(&ends.job);
   }

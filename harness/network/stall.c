@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/need.h"
+#include "base/process.h"
 
 enum { KEPT_MAX = 1024, LOOK_MS = 2 };
 
@@ -110,9 +111,8 @@ static void serve(struct lb_stall *stall, int fd) {
 }
 
 /* It keeps nothing else open: others wait for the end of a pipe. */
-static _Noreturn void keep(struct lb_stall *stall, int from, pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent || dup2(from, 0) < 0) _exit(1);
+static _Noreturn void keep(struct lb_stall *stall, int from) {
+  if (dup2(from, 0) < 0) _exit(1);
   close_range(1, ~0U, 0);
   int fd = receive_descriptor(0);
   if (fd >= 0) serve(stall, fd);
@@ -120,7 +120,7 @@ static _Noreturn void keep(struct lb_stall *stall, int from, pid_t parent) {
 }
 
 int lb_stall_keep(struct lb_stall *stall, int from) {
-  pid_t parent = getpid(), pid = fork();
-  if (pid == 0) keep(stall, from, parent);
+  pid_t pid = lb_process_fork();
+  if (pid == 0) keep(stall, from);
   return pid < 0 ? -errno : 0;
 }

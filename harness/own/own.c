@@ -15,13 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/need.h"
+#include "base/process.h"
 
 const struct lb_own_kind *const lb_own_kinds[LB_OWN_COUNT] = {
     [LB_OWN_REDIS] = &lb_own_kind_redis,       [LB_OWN_SENTINEL] = &lb_own_kind_sentinel,
@@ -216,7 +216,6 @@ struct answer {
 
 static _Noreturn void be_asker(const struct lb_own *own, struct lb_env *env, bool clean, lb_ns deadline,
                                struct answer *answer) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
   env->err[0] = '\0';
   answer->result = clean ? own->kind->clean(env, own, deadline) : own->kind->ask(env, own, deadline, &answer->found);
   memcpy(answer->err, env->err, sizeof answer->err);
@@ -242,7 +241,7 @@ static int ask_in_child(const struct lb_own *own, struct lb_env *env, bool clean
   if (pipe2(end, O_CLOEXEC) < 0) return -errno;
   answer->result = -ETIMEDOUT;
   snprintf(answer->err, sizeof answer->err, "no answer within %d s", clean ? CLEAN_S : ASK_S);
-  pid_t pid = fork();
+  pid_t pid = lb_process_fork();
   if (pid == 0) be_asker(own, env, clean, deadline, answer);
   close(end[1]);
   if (pid > 0) await(pid, end[0], deadline + GRACE_MS * LB_NS_PER_MS);

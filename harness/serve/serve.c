@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,10 +67,8 @@ static void take_terminal(void) {
 }
 
 /* Says through the pipe why it could not become the command; the pipe closes when it has. */
-static _Noreturn void become_command(const struct lb_serve *v, const struct lb_host *host, pid_t parent, int failed) {
+static _Noreturn void become_command(const struct lb_serve *v, const struct lb_host *host, int failed) {
   setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);
   if (v->foreground) take_terminal();
   signal(SIGPIPE, SIG_DFL);
   int r = host->netns >= 0 && setns(host->netns, CLONE_NEWNET) < 0 ? -errno : 0;
@@ -167,10 +164,9 @@ static int start_command(struct lb_serve *v, struct lb_error *err) {
   struct lb_client *client = &v->stage.client[0];
   struct lb_body *body = lb_need(calloc(1, sizeof *body));
   int failed[2], why = 0;
-  pid_t parent = getpid();
   if (pipe2(failed, O_CLOEXEC) < 0) return free(body), lb_error(err, -errno, "no pipe: %m");
-  body->pid = fork();
-  if (body->pid == 0) become_command(v, client->host, parent, failed[1]);
+  body->pid = lb_process_fork();
+  if (body->pid == 0) become_command(v, client->host, failed[1]);
   int error = errno;
   close(failed[1]);
   if (body->pid > 0) setpgid(body->pid, body->pid); /* both processes do, as either may be first */
