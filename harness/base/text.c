@@ -30,6 +30,25 @@ size_t lb_text_split_words(char *text, char **words, size_t max) {
   return count;
 }
 
+const char *lb_text_part(const char **rest, char separator, size_t *ret_length) {
+  const char *at = *rest + strspn(*rest, " \t"), *end = strchr(*rest, separator);
+  size_t length = end ? (size_t)(end - at) : strlen(at);
+  *rest = end ? end + 1 : NULL;
+  while (length > 0 && strchr(" \t", at[length - 1])) length--;
+  *ret_length = length;
+  return at;
+}
+
+size_t lb_text_fit(const char *text, size_t room) {
+  size_t fits = strlen(text), blanks = strspn(text, " ");
+  if (fits <= room) return fits;
+  for (fits = room; fits > 0 && text[fits] != ' ';) fits--;
+  if (fits > blanks) return fits;
+  for (size_t bar = room; bar > blanks; bar--)
+    if (text[bar - 1] == '|') return bar;
+  return blanks + strcspn(text + blanks, " ");
+}
+
 /* ---- A name of a file or an argument may hold what clears the screen, or looks like a line of ours. */
 
 /* Well-formed sequences only (Unicode 15, table 3-7): no overlong forms, no surrogates, nothing

@@ -29,6 +29,14 @@ void lb_text_printable(const char *text, char *buf, size_t size);
 /* Cuts text into its words, in place; their number, or max + 1 if there are more. */
 size_t lb_text_split_words(char *text, char **words, size_t max);
 
+/* The next part of a list like "a, b", without the blanks around it, and its length; *rest moves behind it and is NULL
+ * after the last one. Nothing, and what stands behind a last separator, is one empty part. */
+const char *lb_text_part(const char **rest, char separator, size_t *ret_length);
+
+/* So many bytes of a text go into a line of `room`: up to a blank. A longer word is broken behind a bar, "one|two", or has
+ * a line of its own. */
+size_t lb_text_fit(const char *text, size_t room);
+
 /* A table of texts whose columns are as wide as their widest text. An unexpectedly long name makes its column wider in
  * every row. It never shifts the rest of its own row. */
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/process.h"
+#include "base/text.h"
 
 enum { COLUMNS = 100, ROWS_SHOWN = 6, GUARDS_SHOWN = 3, RESTS_SHOWN = 6, LINE = 2000 };
 
@@ -35,11 +36,7 @@ static void put(int indent, const char *format, ...) {
   va_end(args);
   const char *at = line;
   for (int before = 0; *at; before = indent) {
-    size_t length = strlen(at), room = (size_t)(COLUMNS - before), fits = length;
-    if (length > room) {
-      for (fits = room; fits > 0 && at[fits] != ' ';) fits--;
-      if (fits == 0 || fits < strspn(at, " ") + 1) fits = strspn(at, " "), fits += strcspn(at + fits, " ");
-    }
+    size_t fits = lb_text_fit(at, (size_t)(COLUMNS - before));
     lb_cli_say("%*s%.*s", before, "", (int)fits, at);
     at += fits;
     at += strspn(at, " ");

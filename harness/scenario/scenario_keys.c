@@ -274,16 +274,13 @@ static int add_steps(const char *value, int line, struct lb_scenario *scenario, 
   const char *steps;
   int times, r = parse_times(value, &times, &steps, err);
   for (int i = 0; i < times && r == 0; i++) {
-    for (const char *at = steps; r == 0; at++) {
-      at += strspn(at, LB_BLANKS);
-      size_t length = strcspn(at, ","), used = length;
-      while (used > 0 && strchr(LB_BLANKS, at[used - 1])) used--;
-      char *text = lb_need(strndup(at, used));
-      if (used == 0) r = lb_refuse(err, "step = %s: expected a step before and behind each comma", value);
+    for (const char *rest = steps; r == 0 && rest;) {
+      size_t length;
+      const char *at = lb_text_part(&rest, ',', &length);
+      char *text = lb_need(strndup(at, length));
+      if (length == 0) r = lb_refuse(err, "step = %s: expected a step before and behind each comma", value);
       else r = add_step("step", text, line, &scenario->steps, &scenario->step_count, err);
       free(text);
-      at += length;
-      if (!*at) break;
     }
   }
   return r;
@@ -343,16 +340,13 @@ static int set_counts(const struct lb_scenario_key *key, struct lb_scenario *sce
                       struct lb_error *err) {
   int counts[LB_CLIENT_COUNTS_MAX] = {0};
   size_t count = 0;
-  for (const char *at = value;; at++) {
+  for (const char *rest = value; rest;) {
     char word[32];
-    size_t len = strcspn(at, ",");
-    size_t blanks = strspn(at, " \t"), used = len;
-    while (used > blanks && (at[used - 1] == ' ' || at[used - 1] == '\t')) used--;
-    snprintf(word, sizeof word, "%.*s", used > blanks ? (int)(used - blanks) : 0, at + blanks);
+    size_t length;
+    const char *at = lb_text_part(&rest, ',', &length);
+    snprintf(word, sizeof word, "%.*s", (int)length, at);
     int r = add_count(key, word, counts, &count, err);
     if (r < 0) return r;
-    at += len;
-    if (*at == '\0') break;
   }
   memcpy(scenario->client_counts, counts, sizeof counts);
   scenario->client_count_count = count;

@@ -159,14 +159,12 @@ static int keep_setting(struct reading *r, const char *name, const char *value) 
 static int try_values(struct reading *r, const char *name, const char *value, struct lb_error *why) {
   int result = 0;
   if (!lb_scenario_varies(name)) return lb_scenario_set(&r->scenario, name, value, why);
-  for (const char *at = value; result == 0; at++) {
-    size_t length = strcspn(at, ","), blanks = strspn(at, LB_BLANKS), used = length;
-    while (used > blanks && strchr(LB_BLANKS, at[used - 1])) used--;
-    char *word = lb_need(strndup(at + blanks, used > blanks ? used - blanks : 0));
+  for (const char *rest = value; result == 0 && rest;) {
+    size_t length;
+    const char *at = lb_text_part(&rest, ',', &length);
+    char *word = lb_need(strndup(at, length));
     result = lb_scenario_set(&r->scenario, name, word, why);
     free(word);
-    at += length;
-    if (!*at) break;
   }
   return result;
 }

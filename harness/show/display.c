@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "plan/peers.h"
 
 enum { NAMES_MAX = 64 /* of peers */, UNPREDICTED_MAX = 5 };
@@ -270,17 +271,10 @@ size_t lb_display_width(FILE *out) {
   return columns < WIDTH_LEAST ? WIDTH_LEAST : (size_t)columns;
 }
 
-/* A word that is longer than a line is broken behind a bar, "one|two", or has a line of its own. */
 void lb_display_wrap_at(const char *text, size_t width, size_t first, size_t rest, FILE *out) {
   size_t indent = first;
   do {
-    size_t room = width > indent + 1 ? width - indent : 1, n = strlen(text);
-    if (n > room) {
-      for (n = room; n > 0 && text[n] != ' ';) n--;
-      for (size_t bar = room; n == 0 && bar > 0; bar--)
-        if (text[bar - 1] == '|') n = bar;
-      if (n == 0) n = strcspn(text, " ");
-    }
+    size_t n = lb_text_fit(text, width > indent + 1 ? width - indent : 1);
     fprintf(out, "%*s%.*s\n", (int)indent, "", (int)n, text);
     text += n;
     text += strspn(text, " ");

@@ -114,12 +114,12 @@ const struct lb_term *lb_term_at(size_t index) { return index < FACT_COUNT ? &vo
 /* The bit of a value, which ends at '|' or NUL; 0 = it is none. */
 static unsigned bit_of(const struct lb_term *fact, const char *word, size_t length) {
   unsigned bit = 1;
-  for (const char *at = fact->values;; bit <<= 1) {
-    size_t size = strcspn(at, "|");
+  for (const char *rest = fact->values; rest; bit <<= 1) {
+    size_t size;
+    const char *at = lb_text_part(&rest, '|', &size);
     if (size == length && strncmp(at, word, length) == 0) return bit;
-    if (!at[size]) return 0;
-    at += size + 1;
   }
+  return 0;
 }
 
 static size_t find_fact(const char *name, size_t length) {
@@ -199,14 +199,14 @@ const char *lb_facts_get(const struct lb_facts *facts, const char *name, char *b
   size_t i = find_fact(name, strlen(name)), at = 0;
   *buf = '\0';
   if (i == FACT_COUNT) return buf;
-  const char *value = vocabulary[i].values;
-  for (unsigned bit = 1;; bit <<= 1) {
-    size_t length = strcspn(value, "|");
+  const char *rest = vocabulary[i].values;
+  for (unsigned bit = 1; rest; bit <<= 1) {
+    size_t length;
+    const char *value = lb_text_part(&rest, '|', &length);
     if (facts->value[i] & bit && at < size)
       at += (size_t)snprintf(buf + at, size - at, "%s%.*s", at ? " " : "", (int)length, value);
-    if (!value[length]) return buf;
-    value += length + 1;
   }
+  return buf;
 }
 
 /* What ends a hold, where it stands and what renews it is a lock's kind. These are mistakes, which another lock of that

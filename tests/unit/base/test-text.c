@@ -117,3 +117,25 @@ TEST(it_ends_before_what_has_no_room) {
   lb_text_printable("abc", buf, 1);
   assert_string_equal(buf, "");
 }
+
+/* ---- the parts of a list ---- */
+
+static void has_parts(const char *list, const char *expected) {
+  char all[100] = "";
+  for (const char *rest = list; rest;) {
+    size_t length;
+    const char *part = lb_text_part(&rest, ',', &length);
+    sprintf(all + strlen(all), "[%.*s]", (int)length, part);
+  }
+  assert_string_equal(all, expected);
+}
+
+STATES(blanks_around_parts_are_left_out, has_parts("a,b", "[a][b]"), has_parts(" a b\t, c ", "[a b][c]"));
+STATES(nothing_is_an_empty_part, has_parts("", "[]"), has_parts("a,", "[a][]"), has_parts(" , ,a", "[][][a]"));
+
+/* ---- lines ---- */
+
+STATES(a_line_ends_at_a_blank, assert_int_equal(lb_text_fit("one two", 7), 7),
+       assert_int_equal(lb_text_fit("one two", 6), 3), assert_int_equal(lb_text_fit("one two", 3), 3));
+STATES(a_longer_word_has_a_line_or_is_broken_at_a_bar, assert_int_equal(lb_text_fit("wonderful day", 4), 9),
+       assert_int_equal(lb_text_fit("  wonderful day", 4), 11), assert_int_equal(lb_text_fit("one|two|six", 9), 8));
