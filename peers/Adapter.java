@@ -19,6 +19,9 @@ import java.util.Properties;
 import java.util.concurrent.LinkedBlockingQueue;
 
 abstract class Adapter {
+  /** The words of the request that is being answered. */
+  protected Map<String, String> asked;
+
   private static final PrintStream out = new PrintStream(new FileOutputStream(FileDescriptor.out), true);
 
   abstract String open(Map<String, String> of, List<URI> servers) throws Exception;
@@ -26,6 +29,10 @@ abstract class Adapter {
   abstract String acquire(String key, long wait) throws Exception;
 
   abstract String release(String key) throws Exception;
+
+  String holds(String key) throws Exception {
+    return "error the library offers no holds";
+  }
 
   /** One line, as one write, whichever thread says it. */
   static synchronized void say(String text) {
@@ -52,10 +59,12 @@ abstract class Adapter {
   }
 
   private String answer(String word, Map<String, String> of, List<URI> servers) {
+    asked = of;
     try {
       switch (word) {
         case "open": return open(of, servers);
         case "acquire": return acquire(of.get("key"), Long.parseLong(of.get("wait_ms")));
+        case "holds": return holds(of.get("key"));
         case "release": return release(of.get("key"));
         case "ping": case "quit": return "ok";
         default: return "error the library offers no " + word;

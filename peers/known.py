@@ -7,6 +7,7 @@
 #   known.py missing WORD...       a line each, of those NAME[@TOPOLOGY] that cannot run here yet; any other word is passed over
 #   known.py makers [NAME...]      FILE MAKER SOURCE... of each that is compiled here and whose packages are there
 #   known.py npm [NAME...]        ends with 0 where one of them needs modules of npm
+#   known.py maven [NAME...]      ends with 0 where one of them needs jars of Maven
 #   known.py list [NAME...]       one line per peer: its version, or why it is skipped
 # Without a NAME the others are about all of them. A NAME that is not there: one line, exit 2.
 # $LOCKBENCH_PEERS is the folder of what ./bench peers makes ($PEERS in peers.ini).
@@ -25,6 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LINES = ("run", "says", "version", "like", "guard", "packages", "npm", "there", "summary")  # of every section
 
 NPM = {"node": "nodejs|runs the peers in JavaScript", "npm": "npm|fetches the peers in JavaScript"}
+MAVEN = {"mvn": "maven|fetches the peers in Java"}
 
 
 def folder():
@@ -60,6 +62,10 @@ def needs_npm(peers):
     return any(peer["npm"] for peer in peers.values())
 
 
+def needs_maven(peers):
+    return any(peer.get("maven") for peer in peers.values())
+
+
 def missing_packages(peers):
     """PACKAGE|WHY. Of a peer whose file is there without its packages, none: it is from elsewhere."""
     wanted = {}
@@ -71,12 +77,20 @@ def missing_packages(peers):
     lines = ["%s|for the peers %s" % (package, ", ".join(names)) for package, names in wanted.items()]
     if needs_npm(peers) and os.path.exists(os.path.join(ROOT, "peers", "package-lock.json")):
         lines += [line for program, line in NPM.items() if shutil.which(program) is None]
+    if needs_maven(peers) and not os.path.exists(os.path.join(folder(), "maven")):
+        lines += [line for program, line in MAVEN.items() if shutil.which(program) is None]
     return lines
 
 
+def can_be_made(peer):
+    jars = os.path.join(folder(), "maven")
+    return "maker" in peer and all(map(has_package, peer["packages"].split())) and (not peer.get("maven") or os.path.isdir(jars))
+
+
 def makers(peers):
-    """Of each that is compiled here: the file that is made, its maker, what else that is made of. Without its packages it cannot be."""
-    return [[os.path.basename(peer["there"]), *peer["maker"].split()] for peer in peers.values() if "maker" in peer and all(map(has_package, peer["packages"].split()))]
+    """Of each file that is compiled here: its name, its maker, what else that is made of. Without packages and jars it cannot be."""
+    made = [(os.path.basename(peer["there"]), *peer["maker"].split()) for peer in peers.values() if can_be_made(peer)]
+    return list(dict.fromkeys(made))
 
 
 def without_version(line):
@@ -146,6 +160,8 @@ def main():
         for words in makers(peers): print(" ".join(words))
     elif what == ["npm"]:
         sys.exit(0 if needs_npm(peers) else 1)
+    elif what == ["maven"]:
+        sys.exit(0 if needs_maven(peers) else 1)
     elif what == ["packages"]:
         for line in missing_packages(peers): print(line)
     elif what == ["list"]:
@@ -156,7 +172,7 @@ def main():
                     pass
             print("%-18s %s" % (name, "skipped: " + why if why else "%-10s %s" % (peer["version"], peer["summary"])), flush=True)
     else:
-        raise ending.BadInput("known.py: expected names, missing, packages, makers, npm or list, got '%s'" % " ".join(sys.argv[1:]))
+        raise ending.BadInput("known.py: expected names, missing, packages, makers, npm, maven or list, got '%s'" % " ".join(sys.argv[1:]))
 
 
 if __name__ == "__main__":

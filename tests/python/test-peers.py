@@ -36,7 +36,7 @@ def protocols():
 def of_section(name, peer):
     """What is wrong with it."""
     wrong = ["it has no line '%s'" % line for line in known.LINES if line not in peer]
-    wrong += ["nobody knows its line '%s'" % line for line in peer if line not in known.LINES and line not in ("facts", "fails", "maker", "museum")]
+    wrong += ["nobody knows its line '%s'" % line for line in peer if line not in known.LINES and line not in ("facts", "fails", "maker", "maven", "museum")]
     wrong += ["'museum' is '%s', expected the address of a report" % peer["museum"]] if not peer.get("museum", "https://").startswith("https://") else []
     if wrong:
         return wrong
