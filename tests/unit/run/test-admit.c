@@ -150,6 +150,9 @@ TEST(who_has_servers_waits_for_processors) {
   assert_int_equal(lb_crowd_admits(&busy, &goes_on), LB_ADMIT_LATER);
   assert_int_equal(lb_crowd_admits(&idle, &goes_on), LB_ADMIT_NOW);
   assert_int_equal(lb_crowd_admits(&few, &goes_on), LB_ADMIT_NOW);
+  few.starting = 1, few.starting_ms = 5000; /* it starts no server, so it need not wait for those that do */
+  assert_int_equal(lb_crowd_admits(&few, &goes_on), LB_ADMIT_NOW);
+  assert_int_equal(lb_crowd_admits(&few, &(struct lb_entry){.start_ms = 1400, .starts = true}), LB_ADMIT_LATER);
 }
 
 TEST(what_is_left_is_read_off_the_kernel) {
