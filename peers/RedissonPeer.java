@@ -95,6 +95,6 @@ public final class RedissonPeer extends Adapter {
     boolean votes = kind.equals("redlock"), watched = kind.equals("watchdog") || kind.equals("readwrite");
     String can = votes ? "" : "holds,reentrant" + (kind.equals("fenced") ? ",fence" : "") + (kind.equals("readwrite") ? ",shared" : "");
     new RedissonPeer().serve("name=redisson" + (kind.equals("watchdog") ? "" : "-" + kind) + " version=" + version(Redisson.class, "org.redisson", "redisson") + " topologies="
-        + (votes ? "redis-x5,redis-x3" : "redis,sentinel,sentinel-priority") + " ends=" + (watched ? "session" : "lease") + " can=" + can + " record={key}");
+        + (votes ? "redis-x3,redis-x5" : "redis,sentinel,sentinel-priority") + " ends=" + (watched ? "session" : "lease") + " can=" + can + " record={key}");
   }
 }
