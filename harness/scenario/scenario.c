@@ -21,6 +21,7 @@ static const size_t texts[] = {
     offsetof(struct lb_scenario, upstream), offsetof(struct lb_scenario, attack),
     offsetof(struct lb_scenario, systems),  offsetof(struct lb_scenario, guards),
     offsetof(struct lb_scenario, alike),    offsetof(struct lb_scenario, proof_violated),
+    offsetof(struct lb_scenario, rests),
 };
 enum { TEXTS = sizeof texts / sizeof *texts };
 
