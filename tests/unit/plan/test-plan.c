@@ -1027,6 +1027,7 @@ TEST(settings_are_checked_when_all_are_there) {
   make();
   assert_int_equal(w->plan.scenarios[0].readers, 3);
   w->request.setting_count = 1;
+  lb_plan_clear(&w->plan);
   assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
   assert_non_null(strstr(w->err.text, "-s: readers = 3: a: "));
 }
