@@ -6,6 +6,7 @@
 Commands that ask servers are stopped as soon as they have said what they will play: the words were understood, and what they name is there. What a reader brings
 (his adapter, his history, an earlier run) is in the folder in which they run; his servers are absent, which is exit 5 and no other. Speaks TAP.
 """
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -30,7 +31,7 @@ READS_DIR = re.compile(r"(?<!-o) DIR\b")  # of a run of before: test-shards.py a
 PLAYS = {"run", "suite", "hunt", "judge"}
 OWN = re.compile(r"--(redis|sentinel|zookeeper|postgres|etcd)\b")
 BEGINS = re.compile(r"about .* here")
-WAIT_S = 60
+WAIT_S, SIDE_BY_SIDE = 60, 4  # they mostly wait
 
 
 def words_of(line):
@@ -74,9 +75,13 @@ def bring(home):
         shutil.copytree(home / "results/run", home / "results" / name)
 
 
+def places(home):
+    return {**os.environ, "LOCKBENCH_RESULTS": f"{home}/results"}
+
+
 def stop_when_it_begins(words, home):
     """Its exit code and what it said; it is interrupted as soon as it has said what it plays."""
-    with subprocess.Popen([LOCKBENCH, *words], cwd=home, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+    with subprocess.Popen([LOCKBENCH, *words], cwd=home, env=places(home), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         said, until = b"", time.monotonic() + WAIT_S
         while time.monotonic() < until and not BEGINS.search(said.decode(errors="replace")):
             if not select.select([process.stdout], [], [], 1)[0]:
@@ -99,28 +104,36 @@ def wrong_with(words, home):
         if words[0] == "serve":  # until the end of a command; a reader's own is not here
             words = words[:words.index("--")] if "--" in words else words
             words = [*words, "--", "true"]
-        done = subprocess.run([LOCKBENCH, *words], cwd=home, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=WAIT_S, check=False)
+        done = subprocess.run([LOCKBENCH, *words], cwd=home, env=places(home), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              errors="replace", timeout=WAIT_S, check=False)
         code, said = done.returncode, done.stdout[-500:] + done.stderr
         right = code in (0, 3, 4)  # 3: a verdict; 4: an open question, as a comparison of two runs with a repeat each
     return [] if right else [f"exit {code}: {' '.join(words)}", *said.splitlines()[:5]]
 
 
+def play(brought, number, words):
+    """In a folder of its own."""
+    home = brought.parent / str(number)
+    shutil.copytree(brought, home)
+    return wrong_with(words, home)
+
+
 def main():
-    with tempfile.TemporaryDirectory() as folder:
-        home = pathlib.Path(folder)
-        os.environ["LOCKBENCH_RESULTS"] = f"{folder}/results"
-        bring(home)
-        seen = set()
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        brought = pathlib.Path(folder) / "brought"
+        brought.mkdir()
+        bring(brought)
+        seen, told = {}, []
         for page, line, words in examples():
             words = [re.sub(r"^\[?results/<(run|other)>\]?$", r"results/\1", word) for word in words]
             words = [LOCKBENCH if word == "<other>/lockbench" else word for word in words]
+            words = ["results/new" if word == "results/chart" and "-o" in words else word for word in words if not word.startswith(">")]
             if "..." in words or READS_DIR.search(" ".join(words)) or tuple(words) in seen:
                 continue
-            seen.add(tuple(words))
-            for left in ("DIR", "results/hunt-1"):
-                shutil.rmtree(home / left, ignore_errors=True)
-            words = ["results/new" if word == "results/chart" and "-o" in words else word for word in words if not word.startswith(">")]
-            tap.check(f"{page}:{line} {' '.join(words)}", wrong_with(words, home))
+            seen[tuple(words)] = pool.submit(play, brought, len(seen), words)
+            told.append((f"{page}:{line} {' '.join(words)}", seen[tuple(words)]))
+        for title, wrong in told:
+            tap.check(title, wrong.result())
     return tap.end()
 
 
