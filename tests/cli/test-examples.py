@@ -31,7 +31,7 @@ READS_DIR = re.compile(r"(?<!-o) DIR\b")  # of a run of before: test-shards.py a
 PLAYS = {"run", "suite", "hunt", "judge"}
 OWN = re.compile(r"--(redis|sentinel|zookeeper|postgres|etcd)\b")
 BEGINS = re.compile(r"about .* here")
-WAIT_S, SIDE_BY_SIDE = 60, 4  # they mostly wait
+WAIT_S, SIDE_BY_SIDE = 300, 4  # they mostly wait; `conform` of an adapter takes a minute beside other tests
 
 
 def words_of(line):
