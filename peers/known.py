@@ -75,7 +75,7 @@ def missing_packages(peers):
             if (made_here or not is_there(peer)) and not has_package(package):
                 wanted.setdefault(package, []).append(name)
     lines = ["%s|for the peers %s" % (package, ", ".join(names)) for package, names in wanted.items()]
-    if needs_npm(peers) and os.path.exists(os.path.join(ROOT, "peers", "package-lock.json")):
+    if needs_npm(peers) and os.path.exists(os.path.join(ROOT, "peers", "node", "package-lock.json")):
         lines += [line for program, line in NPM.items() if shutil.which(program) is None]
     if needs_maven(peers) and not os.path.exists(os.path.join(folder(), "maven")):
         lines += [line for program, line in MAVEN.items() if shutil.which(program) is None]

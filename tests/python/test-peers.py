@@ -126,7 +126,8 @@ def of_table():
 def main():
     peers = known.read()
     folder = os.path.join(ROOT, "peers")
-    adapters = sorted(f for f in os.listdir(folder) if re.search(r"\.(py|js|mjs|java|c|go)$", f) and f not in SHARED)
+    files = (f for pattern in ("*.*", "*/*.*") for f in glob.glob(pattern, root_dir=folder))
+    adapters = sorted(f for f in files if re.search(r"\.(py|js|mjs|java|c|go|rs)$", f) and os.path.basename(f) not in SHARED)
     for name, peer in peers.items():
         tap.check("peers.ini: [%s] is complete" % name, of_section(name, peer))
     for file in adapters:
