@@ -38,6 +38,7 @@ from mutants import difference, key_of, mutants_of, read_equivalent  # noqa: E40
 
 # The tests of each source, the one that kills most first: unit tests, for the conformance suite links none of these.
 TESTS = {
+    "harness/history/history_lease.c": ["history-lease"],
     "harness/check/check.c": ["check", "check-lease", "check-random"],
     "harness/check/check_access.c": ["check", "check-lease", "check-random"],
     "harness/check/check_order.c": ["check", "check-random"],

@@ -183,6 +183,13 @@ static void lose(struct sweep *s, const struct lb_event *e, size_t event) {
   p->lost = true;
 }
 
+/* The client need not know: it was told for how long it holds. */
+static void expire(struct sweep *s, const struct lb_event *e, size_t event) {
+  struct pair *p = lb_check_pair(s, e->client, e->key);
+  end_hold(s, p, event);
+  p->other_granted = false;
+}
+
 static void release(struct sweep *s, const struct lb_event *e, size_t event) {
   struct pair *p = lb_check_pair(s, e->client, e->key);
   p->stranger = !p->asked && s->keys[e->key].holders > 0;
@@ -192,8 +199,9 @@ static void release(struct sweep *s, const struct lb_event *e, size_t event) {
 }
 
 /* A release does not say whose hold it ended: a program may free the lock of another one. */
-static void confirm_release(struct sweep *s, const struct lb_event *e) {
+static void confirm_release(struct sweep *s, const struct lb_event *e, size_t event) {
   struct pair *p = lb_check_pair(s, e->client, e->key);
+  if (p->stranger && !s->check->freed_by_stranger) s->check->stranger_event = event;
   s->check->freed_by_stranger |= p->stranger;
   p->stranger = false;
 }
@@ -208,6 +216,7 @@ static void ask(struct sweep *s, const struct lb_event *e) {
  * renewal after a loss, while another client holds, means that the lock was promised twice. */
 static void renew(struct sweep *s, const struct lb_event *e) {
   struct pair *p = lb_check_pair(s, e->client, e->key);
+  s->check->unmeasured |= s->history->lines && !(e->flags & LB_EVF_UNTIL);
   if (p->holds) set_lease(s, p, e);
   else s->check->revived |= p->lost && s->keys[e->key].holders > 0;
 }
@@ -234,10 +243,11 @@ static void apply(struct sweep *s, const struct lb_event *e, size_t event) {
     case LB_EV_GRANTED: grant(s, e, event); break;
     case LB_EV_RENEWED: renew(s, e); break;
     case LB_EV_RELEASE: release(s, e, event); break;
-    case LB_EV_RELEASED: confirm_release(s, e); break;
+    case LB_EV_RELEASED: confirm_release(s, e, event); break;
     case LB_EV_ACQUIRE:
     case LB_EV_UNKNOWN: ask(s, e); break;
     case LB_EV_LOST: lose(s, e, event); break;
+    case LB_EV_EXPIRED: expire(s, e, event); break;
     case LB_EV_CRASH: crash(s, e, event); break;
     case LB_EV_SHORTENED: s->check->shortened = true; break;
     default: break;
@@ -472,6 +482,7 @@ const char *lb_ruled_name(enum lb_ruled verdict) {
 struct lb_ruling lb_check_rule(const struct lb_check *check, bool past_lease) {
   bool violated = lb_check_violated(check, past_lease);
   if (violated && check->freed_by_stranger) return (struct lb_ruling){LB_RULED_UNDECIDED, LB_CHECK_STRANGER};
+  if (violated && check->unmeasured) return (struct lb_ruling){LB_RULED_UNDECIDED, LB_CHECK_UNMEASURED};
   if (violated) return (struct lb_ruling){LB_RULED_VIOLATED, NULL};
   if (check->revived) return (struct lb_ruling){LB_RULED_VIOLATED, LB_CHECK_REVIVED};
   if (lb_check_violated(check, true)) return (struct lb_ruling){LB_RULED_UNDECIDED, LB_CHECK_LATE};

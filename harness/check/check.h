@@ -3,8 +3,8 @@
  * check.h - judges a history: mutual exclusion, damage at the resource, fencing, liveness. Reads histories only.
  *
  * A hold is the closed interval from `granted` to its end; equal times never overlap. It ends with as many `release` of
- * the same client and key as it had `granted` (reentrancy). It ends at once with `lost` of the same client and key,
- * `crash` of the same client, or the end of the file. In detail:
+ * the same client and key as it had `granted` (reentrancy). It ends at once with `lost` or `expired` of the same client
+ * and key, `crash` of the same client, or the end of the file. In detail:
  * - The end of the file comes after every event. A client that is granted a key by the last event, while another one
  *   holds it, held it twice. Lengths count to the last event.
  * - A client that is granted again what it holds continues the same hold, one deeper. What the client was told counts:
@@ -84,6 +84,8 @@ struct lb_check {
   bool excluded;          /* some hand-off was not from reader to reader */
   bool shortened;         /* only the begin of the history was kept */
   bool freed_by_stranger; /* a release of a client that had never asked was confirmed while another client held */
+  size_t stranger_event;  /* ... the first one's `released` */
+  bool unmeasured;        /* operations of another tool renewed leases, and it was not said how long these are */
   bool revived;           /* a client that had lost the lock had it renewed while another one held */
 };
 
@@ -113,6 +115,7 @@ struct lb_ruling {
 /* A file may not say on whose behalf a release was, and lockbench's own clients never renew what they lost. */
 #define LB_CHECK_STRANGER                                                                                              \
   "a client that had never asked for the lock released it while another one held, and it was not said for whom"
+#define LB_CHECK_UNMEASURED "leases were renewed, and nobody said how long they are: see --lease"
 #define LB_CHECK_REVIVED "a client had lost the lock, and it was renewed while another one held"
 
 /* The verdict on a history of which nothing else is known. Undecided if it has only late violations that `past_lease`

@@ -68,7 +68,7 @@ static void note_ask(struct order *o, const struct lb_event *e) {
 
 static void note_end(struct order *o, const struct lb_event *e) {
   struct ask *ask = find_ask(o, e);
-  if (e->kind == LB_EV_LOST) ask->depth = 0;
+  if (e->kind != LB_EV_RELEASE) ask->depth = 0;
   else if (ask->depth > 0) ask->depth--;
 }
 
@@ -162,7 +162,8 @@ static void look_at(struct lb_check *c, struct order *o, const struct lb_history
     case LB_EV_ACQUIRE: note_ask(o, e); break;
     case LB_EV_GRANTED: count_grant(c, o, e); break;
     case LB_EV_RELEASE:
-    case LB_EV_LOST: note_end(o, e); break;
+    case LB_EV_LOST:
+    case LB_EV_EXPIRED: note_end(o, e); break;
     case LB_EV_CRASH: note_crash(o, e); break;
     case LB_EV_READ:
     case LB_EV_WRITE:

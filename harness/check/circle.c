@@ -64,7 +64,8 @@ static bool step(struct pass *p, const struct lb_event *e, struct lb_circle *ret
     case LB_EV_TIMEOUT:
     case LB_EV_UNKNOWN: p->waits[e->client] = LB_NO_NAME; break;
     case LB_EV_RELEASE:
-    case LB_EV_LOST: let_go(p, e); break;
+    case LB_EV_LOST:
+    case LB_EV_EXPIRED: let_go(p, e); break;
     default: break;
   }
   return false;

@@ -98,6 +98,8 @@ struct lb_args {
    * only to list. */
   const char *only, *without, *from; /* from: a results folder */
   const char *on, *survive;          /* of `which`, lists */
+  const char *as;                    /* of a history: names of its operations */
+  int64_t lease_ms;                  /* ... the length of its leases; 0 = none was said */
   int faults;
   double budget_s;
   bool has_faults, list, all;

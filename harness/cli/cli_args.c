@@ -36,6 +36,7 @@ enum kind {
   STORAGE,
   FAULTS,
   BUDGET,
+  LEASE,
   OWN_SERVERS,
   HELP
 };
@@ -144,6 +145,10 @@ static const struct lb_cli_option table[] = {
     {"--all", NULL, FLAG, LB_ARG_ALL, NULL, "tells every cell as JSON, for report.html (results/SCHEMA.md)", AT(all)},
     {"--past-lease", NULL, FLAG, LB_ARG_PAST_LEASE, NULL,
      "counts overlaps that began after the lease had ended (default: undecided)", AT(past_lease)},
+    {"--lease", NULL, LEASE, LB_ARG_PAST_LEASE, "TIME",
+     "each hold of this history ends with its lease, which is so long where none is said, as in 3s or 500ms"},
+    {"--as", NULL, TEXT, LB_ARG_PAST_LEASE, "NAME=OPERATION,...",
+     "operations of another name: lock=acquire,unlock=release (acquire, release, refresh, extend)", AT(as)},
     {"--export", NULL, TEXT, LB_ARG_EXPORT, "json", "prints the events as JSON lines and judges nothing", AT(export)},
     {"--plugin", NULL, PLUGIN, LB_ARG_RUN, "FILE",
      "adds a protocol from a shared library; without -b, only plugins run"},
@@ -356,6 +361,18 @@ static int set_budget(const char *text, struct lb_args *args) {
   return lb_complain(LB_EXIT_USAGE, "--budget %s: expected a time of at least a second, as in 90s, 10m or 2h", text);
 }
 
+static int set_lease(const char *text, struct lb_args *args) {
+  char *end = NULL;
+  double value = *text >= '0' && *text <= '9' ? strtod(text, &end) : 0;
+  double unit_ms = !end                     ? 0
+                   : strcmp(end, "ms") == 0 ? 1
+                   : strcmp(end, "s") == 0  ? 1e3
+                   : strcmp(end, "m") == 0  ? 6e4
+                                            : 0;
+  if (value * unit_ms >= 1 && value * unit_ms <= 1e9) return args->lease_ms = (int64_t)(value * unit_ms), 0;
+  return lb_complain(LB_EXIT_USAGE, "--lease %s: expected a time of at least 1ms, as in 500ms, 3s or 2m", text);
+}
+
 static int set_count(const struct lb_cli_option *arg, const char *value, struct lb_args *args) {
   uint64_t number = 0;
   int r = set_number(arg->name, value, arg->min, arg->max, &number);
@@ -381,6 +398,7 @@ static int set(const struct lb_cli_option *arg, const char *value, struct lb_arg
       if (strcmp(value, "disk") == 0 || strcmp(value, "memory") == 0) return 0;
       return lb_complain(LB_EXIT_USAGE, "--storage %s: expected memory or disk", value);
     case BUDGET: return set_budget(value, args);
+    case LEASE: return set_lease(value, args);
     case OWN_SERVERS: return set_own(arg->name, value, args);
     case SEED: args->has_seed = true; return set_number("--seed", value, 0, INT64_MAX, &args->seed);
     case SETTING:

@@ -19,7 +19,9 @@
 #include "story/check_print.h"
 #include "story/explain.h"
 #include "history/history.h"
+#include "history/history_lease.h"
 #include "history/history_load.h"
+#include "history/history_names.h"
 #include "scenario/scenario.h"
 #include "show/explain_run.h"
 
@@ -36,6 +38,18 @@ int lb_cli_load_history(const char *word, struct lb_history *ret) {
   bool is_file = strcmp(word, "-") != 0;
   int r = is_file ? lb_history_load(word, ret, &err) : lb_history_read(STDIN_FILENO, "standard input", ret, &err);
   return r < 0 ? lb_complain(LB_EXIT_USAGE, "%s", err.text) : 0;
+}
+
+/* The history of a file, with what the options say of it. */
+static int load_file(const struct lb_args *args, struct lb_history *ret) {
+  struct lb_error err;
+  if (args->as && lb_history_names_set(args->as, &err) < 0)
+    return lb_complain(LB_EXIT_USAGE, "--as %s: %s", args->as, err.text);
+  int r = lb_cli_load_history(args->words[0], ret);
+  if (r || args->lease_ms == 0) return r;
+  lb_history_lease_add(ret, args->lease_ms);
+  lb_history_lease_write_out(ret);
+  return 0;
 }
 
 /* ---- check: says what the checker and the rules of evidence say of the history alone ------------------- */
@@ -74,6 +88,17 @@ static int output(const struct lb_history *history, const struct lb_check *check
   return args->export ? LB_EXIT_OK : exit_code(lb_check_rule(check, args->past_lease).verdict);
 }
 
+/* Nothing can be said of such a history, and one word in it would do. */
+static int refuse_stranger(const struct lb_args *args, const struct lb_history *history, const struct lb_check *check) {
+  const struct lb_event *e = &history->events[check->stranger_event];
+  char place[40] = "";
+  if (history->lines) snprintf(place, sizeof place, ":%llu", (unsigned long long)e->s);
+  return lb_complain(LB_EXIT_USAGE,
+                     "%s%s: found a release by %s, which never asked for the lock, expected for"
+                     " whom it was: :client in EDN, client in CSV, \"c\" in JSON lines",
+                     args->words[0], place, history->clients.name[e->client]);
+}
+
 /* Contradicting options are refused before the file is read: standard input can be read once only. */
 static int check_command(const struct lb_args *args) {
   struct lb_history history;
@@ -85,10 +110,11 @@ static int check_command(const struct lb_args *args) {
   if (args->export && (args->json || args->past_lease))
     return lb_complain(LB_EXIT_USAGE, "check: expected --export or %s, got both",
                        args->json ? "--json" : "--past-lease");
-  int r = lb_cli_load_history(args->words[0], &history);
+  int r = load_file(args, &history);
   if (r) return r;
   lb_check_history(&history, &check);
-  int code = output(&history, &check, args);
+  bool open = check.freed_by_stranger && lb_check_violated(&check, args->past_lease) && !args->export;
+  int code = open ? refuse_stranger(args, &history, &check) : output(&history, &check, args);
   lb_check_clear(&check);
   lb_history_clear(&history);
   return code;
@@ -181,8 +207,11 @@ static int explain_trial(const struct lb_story *told, const struct lb_args *args
 static int explain_cell(const struct lb_args *args) {
   struct lb_story told;
   struct lb_error err;
-  if (args->past_lease)
-    return lb_complain(LB_EXIT_USAGE, "--past-lease: only with a history file, a cell has its verdict");
+  if (args->past_lease || args->lease_ms || args->as)
+    return lb_complain(LB_EXIT_USAGE, "%s: only with a history file, a cell has its verdict",
+                       args->past_lease ? "--past-lease"
+                       : args->as       ? "--as"
+                                        : "--lease");
   int r = lb_story_find(args->words[0], args->words + 1, args->word_count - 1, args->trial, &told, &err);
   if (r < 0) return lb_complain(r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE, "%s", err.text);
   r = explain_trial(&told, args);
@@ -284,7 +313,7 @@ static int tell_one(const struct lb_story *told, void *failed) {
 static int explain_all(const struct lb_args *args) {
   bool failed = false;
   struct lb_error err = {0};
-  if (args->word_count != 1 || args->json || args->trial || args->past_lease)
+  if (args->word_count != 1 || args->json || args->trial || args->past_lease || args->lease_ms || args->as)
     return lb_complain(LB_EXIT_USAGE, "explain --all: expected a results folder and nothing else");
   int r = lb_story_each(args->words[0], tell_one, &failed, &err);
   if (r < 0 && !ferror(stdout))
@@ -295,7 +324,7 @@ static int explain_all(const struct lb_args *args) {
 static int explain_file(const struct lb_args *args) {
   struct lb_history history;
   if (args->trial) return lb_complain(LB_EXIT_USAGE, "--trial %d: only with a results folder and a cell", args->trial);
-  int r = lb_cli_load_history(args->words[0], &history);
+  int r = load_file(args, &history);
   if (r) return r;
   r = print_history(NULL, args, &history);
   lb_history_clear(&history);

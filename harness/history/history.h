@@ -66,6 +66,9 @@ enum lb_event_kind {
   LB_EV_CARRIED,     /* how many packets of others a delay line was given, and how many of them it sent on */
   LB_EV_UNSYNCED, /* of the bytes that a server had written, so many were synced when it lost its power: the others are gone */
   LB_EV_PERMITS, /* so many clients may hold the key at once, in the whole history; without a key: any key */
+  LB_EV_RENEW,   /* of a client, no fact: a renewal is about to be sent; it neither begins nor ends a hold */
+  LB_EV_EXPIRED, /* of a client, no fact: its hold ended with its lease, whatever the client knew */
+  LB_EV_LEASES,  /* every hold of the history ends with its lease; `ms`: the length of those of which none is said */
 };
 
 enum {

@@ -252,15 +252,12 @@ static int read_members(const struct reader *r, const struct form *map, struct f
   return 0;
 }
 
-static int read_choice(const struct lb_line *line, const char *member, const struct form *form,
-                       const char *const *words, size_t count) {
-  char word[NAME_BYTES], what[40];
+static int read_word(const struct lb_line *line, const char *member, const struct form *form, char word[NAME_BYTES]) {
   if (form->kind == K_NONE) return lb_history_refuse_line(line, "found no :%s, expected one in an operation", member);
   if (form->kind != K_KEYWORD)
     return lb_history_refuse_line(line, "found %s in :%s, expected a keyword", kind_names[form->kind], member);
-  copy_name(form, word, sizeof word);
-  snprintf(what, sizeof what, "unknown :%s", member);
-  return lb_op_word(line, what, word, words, count);
+  copy_name(form, word, NAME_BYTES);
+  return 0;
 }
 
 /* nil is as good as nothing. */
@@ -294,7 +291,8 @@ static int read_name(const struct lb_line *line, const char *member, const struc
   return 0;
 }
 
-/* [KEY VALUE] as of Jepsen's independent tests; then, in either case, a map may have the fence and the client. */
+/* [KEY VALUE] as of Jepsen's independent tests, and of an invoke KEY alone; then, in either case, a map may have the
+ * fence and the client. */
 static int read_value(const struct reader *r, struct found *found) {
   if (found->value.kind == K_VECTOR && found->value.members == 2) {
     struct reader in = inside(r, &found->value);
@@ -312,8 +310,9 @@ static int read_value(const struct reader *r, struct found *found) {
 
 static int read_client_op(struct lb_ops *ops, const struct reader *r, struct found *found, struct lb_op *op) {
   const struct lb_line *line = &r->line;
-  char name[40];
-  int choice = read_choice(line, "f", &found->f, lb_op_fs, LB_OP_F_COUNT);
+  char name[40], word[NAME_BYTES];
+  int choice = read_word(line, "f", &found->f, word);
+  if (choice == 0) choice = lb_op_f_of(line, "unknown :f", word);
   if (choice < 0) return choice;
   op->f = (enum lb_op_f)choice;
   int64_t process = 0;
@@ -323,6 +322,8 @@ static int read_client_op(struct lb_ops *ops, const struct reader *r, struct fou
   if (result == 0) result = read_value(r, found);
   if (result == 0) result = read_integer(line, "fence", &found->fence, INT64_MIN, &op->fence);
   if (result == 0) result = read_name(line, "a key", &found->key, &ops->to->keys, &op->key);
+  if (result == 0 && op->type == LB_OP_INVOKE && found->value.kind == K_STRING)
+    result = read_name(line, ":value", &found->value, &ops->to->keys, &op->named);
   if (result == 0) result = read_name(line, ":client", &found->client, &ops->to->clients, &op->owner);
   return result;
 }
@@ -348,7 +349,9 @@ static int read_op(struct lb_ops *ops, struct reader *r, const struct form *map)
   if (map->kind != K_MAP) return lb_history_refuse_line(&line, "found %s, expected a map", kind_names[map->kind]);
   int result = read_members(&at, map, &found);
   if (result < 0) return result;
-  int type = read_choice(&line, "type", &found.type, lb_op_types, LB_OP_TYPE_COUNT);
+  char word[NAME_BYTES];
+  int type = read_word(&line, "type", &found.type, word);
+  if (type == 0) type = lb_op_word(&line, "unknown :type", word, lb_op_types, LB_OP_TYPE_COUNT);
   if (type < 0) return type;
   op.type = (enum lb_op_type)type;
   result = read_integer(&line, "time", &found.time, 0, &op.time);
@@ -405,7 +408,7 @@ int lb_history_parse_edn(const char *name, const char *data, size_t size, struct
   struct lb_ops ops;
   lb_ops_begin(&ops, ret);
   int result = read_file(&ops, &r);
-  if (result == 0) lb_ops_finish(&ops);
+  if (result == 0) result = lb_ops_finish(&ops, &r.line);
   lb_ops_clear(&ops);
   return result;
 }

@@ -100,6 +100,9 @@ static const struct {
     [LB_EV_UNSYNCED] = {"unsynced", true, LB_M_HOST | LB_M_KEPT | LB_M_TOTAL, LB_M_ROLE | LB_M_STEP},
     [LB_EV_CARRIED] = {"carried", true, LB_M_FROM | LB_M_HOST | LB_M_KEPT | LB_M_TOTAL, LB_M_STEP},
     [LB_EV_PERMITS] = {"permits", true, LB_M_TOTAL, LB_M_K},
+    [LB_EV_RENEW] = {"renew", false, LB_M_C | LB_M_K, 0},
+    [LB_EV_EXPIRED] = {"expired", false, LB_M_C | LB_M_K, 0},
+    [LB_EV_LEASES] = {"leases", true, 0, LB_M_MS},
 };
 
 const char *lb_event_kind_name(unsigned kind) { return kind < LB_KIND_COUNT ? rules[kind].word : NULL; }
@@ -181,6 +184,8 @@ int lb_event_check_numbers(const struct lb_event *event, const struct lb_fact *f
   if (event->flags & LB_EVF_DUE && event->due > event->t)
     return lb_refuse(err, "found %llu in \"due\", expected at most \"t\", %llu", (unsigned long long)event->due,
                      (unsigned long long)event->t);
+  if (event->kind == LB_EV_LEASES && fact->ms < 0)
+    return lb_refuse(err, "found %lld in \"ms\", expected a length from 1 on a \"leases\" event", (long long)fact->ms);
   if (event->kind != LB_EV_PERMITS || fact->total > 0) return 0;
   return lb_refuse(err, "found 0 in \"total\", expected at least 1 on a \"permits\" event");
 }

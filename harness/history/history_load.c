@@ -15,6 +15,7 @@
 
 #include "base/files.h"
 #include "history_form.h"
+#include "history_lease.h"
 
 /* What comes from a pipe may never end. JSON is read line by line as it comes, the other forms whole. */
 enum { HEAD_BYTES = 1 << 21, WHOLE_MAX = 1 << 28, STREAM_MAX = 1 << 30 };
@@ -33,7 +34,7 @@ static enum form form_of(const char *data, size_t size) {
 
 static int finish(const char *name, int r, struct lb_history *ret, struct lb_error *err) {
   if (r == 0 && ret->count == 0) r = lb_refuse(err, "%s:1: found no events, expected at least one", name);
-  if (r == 0) lb_history_sort(ret);
+  if (r == 0) lb_history_sort(ret), lb_history_lease_write_out(ret);
   return r;
 }
 

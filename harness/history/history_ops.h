@@ -11,7 +11,7 @@
 #include "history_form.h"
 
 enum lb_op_type { LB_OP_INVOKE, LB_OP_OK, LB_OP_FAIL, LB_OP_INFO, LB_OP_TYPE_COUNT };
-enum lb_op_f { LB_OP_ACQUIRE, LB_OP_RELEASE, LB_OP_F_COUNT };
+enum lb_op_f { LB_OP_ACQUIRE, LB_OP_RELEASE, LB_OP_REFRESH, LB_OP_EXTEND, LB_OP_F_COUNT };
 extern const char *const lb_op_types[LB_OP_TYPE_COUNT];
 extern const char *const lb_op_fs[LB_OP_F_COUNT];
 
@@ -24,8 +24,10 @@ struct lb_op {
   bool mark;
   uint32_t says;    /* of a mark: index into history->texts */
   uint32_t process; /* into names.clients of the operations */
-  uint32_t owner;   /* who holds what this process is granted, into history->clients; LB_NO_NAME = the process */
+  uint32_t owner;   /* for whom it is done, into history->clients; LB_NO_NAME = not said */
   uint32_t key;     /* into history->keys; LB_NO_NAME = not said */
+  uint32_t named;   /* of an invoke: the key, if other operations have keys; LB_NO_NAME = none */
+  size_t begun;     /* of an end: its invoke in lb_ops.ops */
   int64_t fence;    /* above 0, else none was given */
 };
 extern const struct lb_op lb_no_op;
@@ -38,9 +40,10 @@ struct lb_ops {
   struct lb_process *processes; /* one per name */
   size_t process_capacity;
   int64_t last_index;
-  bool asked, keyed; /* some client invoked an operation; with a key */
 };
 
+/* The operation that `text` means, by its own name or another (history_names.h); or -EINVAL with all of them. */
+int lb_op_f_of(const struct lb_line *line, const char *what, const char *text);
 /* Index of a word, or -EINVAL with all of them. */
 int lb_op_word(const struct lb_line *line, const char *what, const char *text, const char *const *words, size_t count);
 void lb_ops_begin(struct lb_ops *ops, struct lb_history *to);
@@ -48,8 +51,9 @@ void lb_ops_begin(struct lb_ops *ops, struct lb_history *to);
 int lb_ops_add(struct lb_ops *ops, const struct lb_line *line, const struct lb_op *op);
 /* The index for op.process. */
 uint32_t lb_ops_process(struct lb_ops *ops, const char *name);
-/* Makes the events of all operations, unsorted. Then or after an error: lb_ops_clear(). */
-void lb_ops_finish(struct lb_ops *ops);
+/* Makes the events of all operations, unsorted. -EINVAL if a key or a client is missing. Then or after an error:
+ * lb_ops_clear(). */
+int lb_ops_finish(struct lb_ops *ops, const struct lb_line *line);
 void lb_ops_clear(struct lb_ops *ops);
 
 #endif

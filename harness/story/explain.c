@@ -320,7 +320,8 @@ static int rank_of(const struct story *y, size_t i) {
   }
   switch (e->kind) {
     case LB_EV_CRASH:
-    case LB_EV_LOST: return 0;
+    case LB_EV_LOST:
+    case LB_EV_EXPIRED: return 0;
     case LB_EV_GRANTED:
     case LB_EV_WRITE: return y->mark[i].flags && y->h->count <= SHORT ? 0 : 1;
     case LB_EV_UNKNOWN:
@@ -440,7 +441,7 @@ static void move_lanes(struct story *y, const struct lb_event *e) {
     if (e->kind == LB_EV_GRANTED && l->depth++ == 0) l->alone = false;
     if (e->kind == LB_EV_GRANTED) l->alone |= !(e->flags & LB_EVF_SHARED);
     if (e->kind == LB_EV_RELEASE && l->depth > 0) l->depth--;
-    if (e->kind == LB_EV_LOST || e->kind == LB_EV_CRASH) l->depth = 0;
+    if (e->kind == LB_EV_LOST || e->kind == LB_EV_EXPIRED || e->kind == LB_EV_CRASH) l->depth = 0;
   }
 }
 

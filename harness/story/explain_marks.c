@@ -221,6 +221,7 @@ static void look_at(struct walk *w, size_t i) {
     case LB_EV_WRITE: look_at_access(w, i); break;
     case LB_EV_RELEASE:
     case LB_EV_LOST:
+    case LB_EV_EXPIRED:
     case LB_EV_CRASH: look_at_end(w, i); break;
     default: break;
   }
@@ -233,7 +234,8 @@ static void find_ends(const struct walk *w, size_t *end, struct present *present
   for (size_t i = 0; i < w->h->count; i++) {
     const struct lb_event *e = &w->h->events[i];
     bool grants = e->kind == LB_EV_GRANTED, releases = e->kind == LB_EV_RELEASE;
-    if (!belongs(w, e) || !(grants || releases || e->kind == LB_EV_LOST || e->kind == LB_EV_CRASH)) continue;
+    bool ends = e->kind == LB_EV_LOST || e->kind == LB_EV_EXPIRED || e->kind == LB_EV_CRASH;
+    if (!belongs(w, e) || !(grants || releases || ends)) continue;
     struct present *p = &present[e->client];
     if (grants && p->depth++ == 0) p->begin = i, end[i] = LB_NO_EVENT;
     if (grants || p->depth == 0) continue;

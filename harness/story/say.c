@@ -186,6 +186,10 @@ void lb_say_event(const struct lb_history *h, const struct lb_event *e, FILE *ou
       break;
     case LB_EV_UNSYNCED: say_unsynced(h, f, out); break;
     case LB_EV_PERMITS: say_permits(h, e, f, out); break;
+    case LB_EV_LEASES:
+      fputs("each hold ends with its lease", out);
+      if (f->ms > 0) fprintf(out, ", of %lld ms where none is said", (long long)f->ms);
+      break;
     default: break;
   }
 }

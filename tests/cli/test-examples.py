@@ -61,9 +61,7 @@ def bring(home):
     shutil.copy(tap.ROOT / "peers/reference.py", home / "mine.py")
     operations = [(process, kind, f) for process in (0, 1) for f in ("acquire", "release") for kind in ("invoke", "ok")]
     edn = "".join(f"{{:type :{kind}, :f :{f}, :process {process}, :index {index}}}\n" for index, (process, kind, f) in enumerate(operations))
-    for path in (home / "history.edn", home / "knossos/data/mutex/bad/etcd.edn"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(edn, encoding="utf-8")
+    (home / "history.edn").write_text(edn, encoding="utf-8")
     (home / "logins.ini").write_text("[redis]\nuser = me\npassword = secret\n", encoding="utf-8")
     os.chmod(home / "logins.ini", 0o600)
     (home / "before.xml").write_text('<testsuites>\n <testsuite name="lockbench judge">\n  <testcase classname="contention" name="exec:reference@redis none"/>\n'

@@ -37,13 +37,67 @@ def check(lockbench, text, *options):
     return subprocess.run([lockbench, "check", "-", *options], input=text if isinstance(text, bytes) else text.encode(), capture_output=True, check=False)
 
 
-def judged(lockbench, text, code, *words):
+def judged(lockbench, text, code, *words, options=()):
     """What is wrong with the judgement of a history, line by line."""
-    done = check(lockbench, text)
+    done = check(lockbench, text, *options)
     said = done.stdout.decode() + done.stderr.decode()
     wrong = [] if done.returncode == code else [f"exit {done.returncode}, expected {code}"]
     wrong += [f"not said: {word}" for word in words if word not in said]
     return wrong + (said.splitlines()[:12] if wrong else [])
+
+
+def says(*ops):
+    """Of "0 lock 1.00 1.01 KEY": a process, what it does, when it begins and ends (in s, "-" = never, behind ! it fails), and :value of both ends."""
+    lines = []
+    for process, f, begin, end, first, last in ops:
+        lines.append((begin, f"{{:type :invoke, :f :{f}, :process {process}, :time {int(begin * 1e9)}, {first}}}"))
+        lines.append((abs(end), f"{{:type :{'fail' if end < 0 else 'ok'}, :f :{f}, :process {process}, :time {int(abs(end) * 1e9)}, {last}}}"))
+    return "\n".join(line for _, line in sorted(lines, key=lambda at: at[0])) + "\n"
+
+
+def leases(lockbench):
+    """AtlasDB, pull request 1473: a lock that is refreshed after another grant."""
+    names = ("--as", "lock=acquire,unlock=release")
+    a, b = ':value ["a" 17]', ':value ["a" 18]'
+    first, second = (0, "lock", 1, 1.01, ':value "a"', a), (1, "lock", 6, 6.01, ':value "a"', b)
+    one, two = says(first, second, (1, "unlock", 7, 7.01, b, ":value true")), says(first, second, (0, "refresh", 6.5, 6.51, a, ":value true"))
+    three = says(first, (1, "lock", 3, 8.51, ':value "a"', b), (0, "refresh", 5, 5.01, a, ":value true"))
+    tap.check("a hold that ends with its lease", judged(lockbench, one, 0, "safe", options=("--lease", "3s", *names)) + judged(lockbench, one, 3, "violated", options=names))
+    tap.check("a renewal after another's grant is a violation", judged(lockbench, two, 3, "violated: 1 double hold of 500.0 ms", options=("--lease", "3000ms", *names)))
+    tap.check("one between two grants is none", judged(lockbench, three, 0, "safe", options=("--lease", "3s", *names)))
+    late = says(first, second, (0, "extend", 5.9, 6.51, a, ":value true"))
+    tap.check("one that overlaps another's grant is none", judged(lockbench, late, 0, "safe", options=("--lease", "3s", *names)))
+    unsaid = judged(lockbench, late, 4, "nobody said how long they are: see --lease", options=names)
+    tap.check("without a length, nothing is known of leases that were renewed", unsaid)
+    failed = says(first, second, (0, "refresh", 6.5, -6.51, a, a))
+    tap.check("a renewal that failed is none", judged(lockbench, failed, 0, "safe", options=("--lease", "3s", *names)))
+    exported = check(lockbench, two, "--lease", "3s", "--export", "json", *names).stdout
+    tap.check("what is exported as JSON is judged the same", judged(lockbench, exported, 3, "violated: 1 double hold of 500.0 ms"))
+    tap.check("an unknown name is refused, and --as is named", judged(lockbench, one, 2, 'found unknown :f "lock"', "--as NAME=acquire"))
+    wrong = judged(lockbench, one, 2, "--as lock=aquire: found 'lock=aquire'", "did you mean 'acquire'?", options=("--as", "lock=aquire"))
+    tap.check("so are an unknown operation and a length without a unit", wrong + judged(lockbench, one, 2, "--lease 3: expected a time", options=("--lease", "3")))
+
+
+def owners(lockbench):
+    """Laravel, issue 60042: who puts a job into a queue takes its lock, the worker that runs it frees it."""
+    def job(name):
+        return f':client "job-{name}"'
+
+    def acquired(process, at, name):
+        return (process, "acquire", at, at + 0.1, job(name), job(name))
+
+    def released(process, at, name, end=1):
+        return (process, "release", at, end * (at + 0.1), job(name), job(name))
+    forced = says(acquired(0, 1, "A"), released(8, 2, "A"), acquired(1, 3, "B"), released(8, 4, "A"), acquired(2, 5, "C"), released(9, 6, "B"), released(8, 7, "C"))
+    tap.check("a worker frees the locks of two jobs", judged(lockbench, forced, 3, "violated: 1 double hold", "job-B", "job-C"))
+    token = says(acquired(0, 1, "A"), released(8, 2, "A"), acquired(1, 3, "B"), released(8, 4, "A", -1), released(9, 6, "B"), acquired(2, 7, "C"), released(8, 8, "C"))
+    tap.check("and each of them once", judged(lockbench, token, 0, "3 grants, 2 hand-offs"))
+    unsaid = re.sub(", :client [^}]*", "", forced)
+    tap.check("without their names, whose lock it was is asked for", judged(lockbench, unsaid, 2, ": found a release by process 8, which never asked for the lock", ":client in EDN"))
+    half = token.replace(f":process 8, :time 2000000000, {job('A')}", ":process 8, :time 2000000000").replace(f":process 8, :time 2100000000, {job('A')}", ":process 8, :time 2100000000")
+    tap.check("a worker for several names each", judged(lockbench, half, 2, ":3: found an operation without a client, of process 8 that works for several"))
+    other = forced.replace(f":time 1100000000, {job('A')}", f":time 1100000000, {job('B')}")
+    tap.check("both ends are for one client", judged(lockbench, other, 2, ':2: found another client than at the "invoke" of process 0 in line 1'))
 
 
 def overlap(ops):
@@ -128,6 +182,8 @@ def main():
     tap.check("a client that goes on as another process is the same client", judged(lockbench, "\n".join(again), 4, "double holds       0"))
     keys = [op("invoke", "acquire", 0, 1, ", :value [:a nil]"), op("ok", "acquire", 0, 2, ", :value [:a nil]"), op("invoke", "acquire", 1, 3, ", :value [:b nil]"), op("ok", "acquire", 1, 4, ", :value [:b nil]")]
     tap.check("a tuple names the key", judged(lockbench, "\n".join(keys), 4, "double holds       0"))
+    leases(lockbench)
+    owners(lockbench)
     exported = check(lockbench, text, "--export", "json").stdout
     tap.check("what is exported as JSON is judged the same", judged(lockbench, exported, 0, "safe: 0 violations in 6 grants, 5 hand-offs"))
     with tempfile.TemporaryDirectory() as folder:

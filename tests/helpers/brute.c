@@ -24,7 +24,8 @@ struct scene {
 
 static bool ends(const struct lb_event *e, uint32_t client, uint32_t key) {
   if (e->client != client) return false;
-  return e->kind == LB_EV_CRASH || (e->key == key && (e->kind == LB_EV_RELEASE || e->kind == LB_EV_LOST));
+  bool of_key = e->kind == LB_EV_RELEASE || e->kind == LB_EV_LOST || e->kind == LB_EV_EXPIRED;
+  return e->kind == LB_EV_CRASH || (e->key == key && of_key);
 }
 
 static bool grants(const struct lb_event *e, uint32_t key) { return e->kind == LB_EV_GRANTED && e->key == key; }
@@ -614,6 +615,56 @@ void brute_check(const struct lb_history *whole, struct lb_check *ret) {
   for (size_t i = 0; i < s.holds; i++) judge_orphan(&s, &s.hold[i], ret);
   for (size_t i = 0; i < history->count; i++)
     if (history->events[i].kind == LB_EV_LOST) judge_loss(&s, i, ret);
+}
+
+/* ---- leases that end their holds --------------------------------------------------------------------------------- */
+
+/* Whether another client was granted the key between the two times, in a way that the holder would mind. */
+static bool met(const struct lb_history *h, const struct lb_event *holder, uint64_t from, uint64_t to) {
+  for (size_t i = 0; i < h->count; i++) {
+    const struct lb_event *e = &h->events[i];
+    if (grants(e, holder->key) && e->client != holder->client && !(e->flags & holder->flags & LB_EVF_SHARED) &&
+        e->t >= from && e->t <= to)
+      return true;
+  }
+  return false;
+}
+
+/* When the hold of grant i surely ended. */
+static uint64_t sure_end(const struct lb_history *h, size_t i) {
+  const struct lb_event *grant = &h->events[i], *asked = NULL;
+  uint64_t end = grant->until, last = h->events[h->count - 1].t, depth = 1;
+  for (size_t j = i + 1; j < h->count; j++) {
+    const struct lb_event *e = &h->events[j];
+    if (e->client != grant->client || (e->key != grant->key && e->kind != LB_EV_CRASH)) continue;
+    if (e->kind == LB_EV_RENEW || e->kind == LB_EV_ACQUIRE) {
+      asked = e;
+      continue;
+    }
+    if (e->kind == LB_EV_RENEWED) {
+      uint64_t began = asked ? asked->t : e->t, least = end > began ? end : began;
+      end = met(h, grant, began, e->t) ? least : e->until > began ? e->until : began;
+    } else if (end < e->t && (ends(e, grant->client, grant->key) || e->kind == LB_EV_GRANTED)) {
+      return end;
+    } else if (e->kind == LB_EV_GRANTED) {
+      depth++, end = e->until;
+    } else if (ends(e, grant->client, grant->key) && (e->kind != LB_EV_RELEASE || --depth == 0)) {
+      return e->t;
+    }
+    if (e->kind != LB_EV_RELEASE) asked = NULL;
+  }
+  return end <= last ? end : UINT64_MAX;
+}
+
+bool brute_leases_cross(const struct lb_history *h) {
+  for (size_t i = 0; i < h->count; i++)
+    for (size_t j = 0; j < h->count; j++) {
+      const struct lb_event *a = &h->events[i], *b = &h->events[j];
+      if (!grants(a, a->key) || !grants(b, a->key) || a->client == b->client || a->flags & b->flags & LB_EVF_SHARED)
+        continue;
+      if (a->t <= b->t && b->t < sure_end(h, i) && b->t < sure_end(h, j)) return true;
+    }
+  return false;
 }
 
 /* ---- comparing --------------------------------------------------------------------------------------------------- */

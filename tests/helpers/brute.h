@@ -15,6 +15,10 @@
  * is sorted and has at most BRUTE_EVENTS_MAX events. Release with lb_check_clear(). */
 void brute_check(const struct lb_history *history, struct lb_check *ret);
 
+/* Whether two clients hold a key at once in a history that has `leases`, one permit, an `until` on each promise, and
+ * clients that always share or never do. As it was read, without an `expired`. */
+bool brute_leases_cross(const struct lb_history *history);
+
 /* Compares two judgements field by field; true if equal, else the difference is in text. */
 bool brute_same(const struct lb_history *history, const struct lb_check *a, const struct lb_check *b, char *text,
                 size_t size);

@@ -41,7 +41,7 @@ static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h, ui
   static const uint16_t kinds[] = {LB_EV_GRANTED, LB_EV_GRANTED, LB_EV_GRANTED,  LB_EV_GRANTED, LB_EV_RELEASE,
                                    LB_EV_RELEASE, LB_EV_RELEASE, LB_EV_LOST,     LB_EV_CRASH,   LB_EV_READ,
                                    LB_EV_READ,    LB_EV_WRITE,   LB_EV_WRITE,    LB_EV_UNKNOWN, LB_EV_FAULT,
-                                   LB_EV_NOTE,    LB_EV_ACQUIRE, LB_EV_RELEASED, LB_EV_RENEWED};
+                                   LB_EV_NOTE,    LB_EV_ACQUIRE, LB_EV_RELEASED, LB_EV_RENEWED, LB_EV_EXPIRED};
   struct lb_event e = {.t = lb_rng_below(rng, 12),
                        .s = lb_rng_below(rng, 4),
                        .client = LB_NO_NAME,

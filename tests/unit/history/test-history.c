@@ -207,6 +207,7 @@ TEST(malformed_lines_of_format_2_are_refused_too) {
       {TWO "{'t':1,'c':'a','k':'x','e':'granted','permits':2}",
        "FILE:2: found unknown member 'permits', expected an event of its own: {'t':0,'e':'permits','total':2}"},
       {TWO "{'t':1,'e':'permits'}", "FILE:2: found no 'total', expected one on a 'permits' event"},
+      {TWO "{'t':1,'e':'leases','ms':-1}", "FILE:2: found -1 in 'ms', expected a length from 1 on a 'leases' event"},
       {TWO "{'t':1,'e':'permits','total':0}", "FILE:2: found 0 in 'total', expected at least 1 on a 'permits' event"},
       {TWO "{'t':1,'c':'a','k':'x','e':'granted','mode':'read'}",
        "FILE:2: found unknown word in 'mode': 'read', expected one of: exclusive shared"},
@@ -387,6 +388,9 @@ static const char sample[] = TWO
     "{\"t\":36,\"c\":\"a\",\"k\":\"x\",\"e\":\"lost\"}\n"
     "{\"t\":37,\"c\":\"a\",\"k\":\"x\",\"e\":\"renewed\",\"until\":90}\n"
     "{\"t\":38,\"c\":\"a\",\"k\":\"x\",\"e\":\"not-renewed\",\"check\":\"no-answer\"}\n"
+    "{\"t\":38,\"c\":\"a\",\"k\":\"x\",\"e\":\"renew\"}\n"
+    "{\"t\":38,\"c\":\"a\",\"k\":\"x\",\"e\":\"expired\"}\n"
+    "{\"t\":39,\"e\":\"leases\"}\n"
     "{\"t\":39,\"e\":\"permits\",\"total\":1}\n"
     "{\"t\":39,\"k\":\"x\",\"e\":\"permits\",\"total\":9223372036854775807}\n"
     "{\"t\":39,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":3,\"shared\":true}\n"
@@ -483,11 +487,11 @@ TEST(a_renewal_goes_through_both_forms) {
 /* Binary files of earlier releases have these numbers in them. */
 TEST(kinds_keep_their_numbers) {
   static const char *const words[] = {
-      "acquire",     "granted", "busy",    "timeout",  "unknown",  "release",  "released", "lost",  "read",
-      "write",       "crash",   "fault",   "note",     "renewed",  "phase",    "proved",   "over",  "not-done",
-      "not-proved",  "reply",   "met",     "observed", "role",     "failover", "clock",    "error", "shortened",
-      "check",       "server",  "holds",   "touched",  "unused",   "voted",    "not-met",  "trip",  "seen",
-      "not-renewed", "left",    "message", "carried",  "unsynced", "permits"};
+      "acquire",     "granted", "busy",    "timeout",  "unknown",  "release",  "released", "lost",    "read",
+      "write",       "crash",   "fault",   "note",     "renewed",  "phase",    "proved",   "over",    "not-done",
+      "not-proved",  "reply",   "met",     "observed", "role",     "failover", "clock",    "error",   "shortened",
+      "check",       "server",  "holds",   "touched",  "unused",   "voted",    "not-met",  "trip",    "seen",
+      "not-renewed", "left",    "message", "carried",  "unsynced", "permits",  "renew",    "expired", "leases"};
   enum { COUNT = sizeof words / sizeof *words };
   for (unsigned i = 0; i < COUNT; i++) assert_string_equal(lb_event_kind_name(i + 1), words[i]);
   assert_null(lb_event_kind_name(0));
@@ -498,7 +502,7 @@ TEST(an_event_that_could_not_be_read_back_is_not_written) {
   static const struct lb_event wrong[] = {
       {.t = 1, .kind = 99, .client = 0, .key = 0, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_SEEN, .client = 0, .key = 0, .fact = LB_NO_NAME},
-      {.t = 1, .kind = LB_EV_PERMITS + 1, .client = 0, .key = 0, .fact = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_LEASES + 1, .client = 0, .key = 0, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_CHECK},
       {.t = 1,
@@ -577,7 +581,7 @@ TEST(damaged_binary_files_are_refused_with_the_place) {
   DAMAGED("FILE: byte 56: found an empty name", copy[NAMES] = 0);
   DAMAGED("FILE: byte 56: found a name that is not UTF-8", copy[NAMES] = '\xff');
   DAMAGED("FILE: byte 62: event 1: found kind 99", copy[EVENTS + 52] = 99);
-  DAMAGED("FILE: byte 62: event 1: found kind 43 with flags 0, expected a kind from 1 to 42", copy[EVENTS + 52] = 43);
+  DAMAGED("FILE: byte 62: event 1: found kind 46 with flags 0, expected a kind from 1 to 45", copy[EVENTS + 52] = 46);
   DAMAGED("FILE: byte 62: event 1: found kind 2 with flags 0x100", copy[EVENTS + 55] = 1);
   DAMAGED("FILE: byte 62: event 1: found \"early\" on a \"granted\" event", copy[EVENTS + 54] |= (char)LB_EVF_EARLY);
   DAMAGED("FILE: byte 118: event 2: found name 77 in \"c\", expected one of 2", copy[EVENTS + 56 + 40] = 77);
