@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <grp.h>
+#include <libgen.h>
+#include <limits.h>
 #include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
@@ -29,6 +31,7 @@
 #include "base/files.h"
 #include "base/need.h"
 #include "proctree.h"
+#include "root.h"
 
 #define NOBODY 65534
 
@@ -36,8 +39,8 @@ bool lb_proc_sandboxed = false;
 
 /* ---- from fork to exec ------------------------------------------------------------------------------
  *
- * The child prepares, in this order, what the next step would take away: signals, output, network, folder, user, and
- * the death signal last, because a change of user clears it. Whether the new user reaches the folder is asked before
+ * The child prepares, in this order, what the next step would take away: signals, output, network, root, folder, user,
+ * and the death signal last, because a change of user clears it. Whether the new user reaches the folder is asked before
  * exec: a server that does not would only say so in its own words, in its log.
  *
  * A failure travels back through a pipe that a successful exec closes. So "no such program" arrives as -ENOENT and not
@@ -48,17 +51,20 @@ struct launch {
   const char **argv;
   char **env;
   const char *dir, *log; /* NULL = our own folder; NULL = /dev/null */
+  const char *root;      /* NULL = ours */
+  const char *keep[3];   /* what it sees of our files in a root of its own */
   int netns;             /* descriptor of the network namespace; -1 = ours */
   bool unprivileged;     /* the program must see a uid that is not 0 */
   int gate;              /* socket to the keeper of its syncs; -1 = they do not stall */
   pid_t parent;          /* with which it dies */
 };
 
-enum launch_step { AT_SIGNALS, AT_LOG, AT_NETWORK, AT_FOLDER, AT_USER, AT_REACH, AT_PARENT, AT_DISK, AT_EXEC };
+enum launch_step { AT_SIGNALS, AT_LOG, AT_NETWORK, AT_ROOT, AT_FOLDER, AT_USER, AT_REACH, AT_PARENT, AT_DISK, AT_EXEC };
 static const char *const step_name[] = {
     [AT_SIGNALS] = "resetting signals",
     [AT_LOG] = "opening its log",
     [AT_NETWORK] = "entering its network namespace",
+    [AT_ROOT] = "entering its root",
     [AT_FOLDER] = "entering its folder",
     [AT_USER] = "changing user",
     [AT_REACH] = "reaching its folder as uid 65534",
@@ -157,6 +163,8 @@ static int prepare(const struct launch *l, enum launch_step *step) {
   if ((r = redirect(l->log)) < 0) return r;
   *step = AT_NETWORK;
   if (l->netns >= 0 && setns(l->netns, CLONE_NEWNET) < 0) return -errno;
+  *step = AT_ROOT;
+  if (l->root && (r = lb_root_enter(l->root, l->keep)) < 0) return r;
   *step = AT_FOLDER;
   if (l->dir && chdir(l->dir) < 0) return -errno;
   *step = AT_USER;
@@ -279,19 +287,34 @@ static int launch_kept(struct launch *l, const char *program, struct lb_stall *s
   return kept < 0 ? cannot_start(err, -kept, program, "the keeper of its disk") : r;
 }
 
+/* In a root of its own a process sees the folder around its own, where its log is. */
+static int show_ours(struct launch *l, const struct lb_proc_plan *plan, char around[PATH_MAX], char kept[PATH_MAX]) {
+  size_t count = 0;
+  l->root = plan->root;
+  if (plan->root && plan->dir) {
+    if (!realpath(plan->dir, around)) return -errno;
+    l->keep[count++] = dirname(around);
+  }
+  if (plan->root && plan->keep && realpath(plan->keep, kept)) l->keep[count++] = kept;
+  return 0;
+}
+
 int lb_proc_start(struct lb_proc *proc, const struct lb_proc_plan *plan, struct lb_error *err) {
   const char *const *argv = plan->argv, *name = plan->path ? plan->path : argv[0];
+  char around[PATH_MAX], kept[PATH_MAX];
   struct launch l = {.dir = plan->dir,
                      .log = plan->log,
                      .netns = plan->host ? plan->host->netns : -1,
                      .unprivileged = plan->unprivileged,
                      .gate = -1,
                      .parent = getpid()};
-  l.path = lb_proc_find(name, NULL);
+  l.path = plan->root ? lb_need_text(name) : lb_proc_find(name, NULL);
   if (!l.path) return lb_error(err, -ENOENT, "cannot start %s: no such program", name);
+  int r = show_ours(&l, plan, around, kept);
+  if (r < 0) return free(l.path), cannot_start(err, -r, name, "finding its folder");
   l.argv = build_argv(argv, plan->argv0);
   l.env = build_env(plan->env_extra);
-  int r = launch_kept(&l, name, plan->stall, &proc->pid, err);
+  r = launch_kept(&l, name, plan->stall, &proc->pid, err);
   free(l.env);
   free(l.argv);
   free(l.path);

@@ -33,6 +33,8 @@ struct lb_proc_plan {
   const char *path;           /* ... unless this is where the program is */
   const char *argv0;          /* what the program sees as its own name; NULL: argv[0] */
   const char *dir;            /* its working folder; NULL: ours */
+  const char *root;           /* the folder that it sees as "/" (root.h), in which `path` is; NULL: our own root */
+  const char *keep;           /* with a root: a folder that it sees beside the one around `dir`; NULL: none */
   const char *log;            /* stdout and stderr are appended to it */
   bool
       unprivileged; /* run under another, non-zero uid (PostgreSQL refuses uid 0); files below `dir` are made its own */

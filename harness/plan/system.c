@@ -66,7 +66,7 @@ static int find_protocol(const char *name, const char *rest, const struct lb_pro
                    near, rest, lb_process_peers_installer(), lb_peers_name(meant));
 }
 
-static int find_topology(const char *name, const struct lb_topology **ret, struct lb_error *err) {
+static int find_row(const char *name, const struct lb_topology **ret, struct lb_error *err) {
   const char *words[WORDS_MAX];
   size_t count = lb_topology_names(words, WORDS_MAX);
   *ret = lb_topology_find(name);
@@ -76,6 +76,21 @@ static int find_topology(const char *name, const struct lb_topology **ret, struc
       return lb_refuse(err, "topology '%s' is servers of your own: expected %s %s", name, kind->option, kind->takes);
   }
   return *ret ? 0 : unknown_word("topology", name, words, count, "topologies", err);
+}
+
+int lb_system_topology(const char *text, const struct lb_topology **ret, struct lb_error *err) {
+  const char *colon = strchr(text, ':');
+  char row[64];
+  if (!colon) return find_row(text, ret, err);
+  snprintf(row, sizeof row, "%.*s", (int)(colon - text), text);
+  int r = find_row(row, ret, err);
+  if (r < 0) return r;
+  if ((*ret)->own || (*ret)->data_count == 0)
+    return lb_refuse(err, "'%s': %s has no servers that we start, so they come from nowhere else", text, row);
+  const struct lb_origin *origin = lb_origin_find(colon + 1, err);
+  if (!origin) return -EINVAL;
+  *ret = lb_topology_from(*ret, origin);
+  return 0;
 }
 
 /* A protocol and a topology may both exist and still not go together: that has a message of its
@@ -89,7 +104,7 @@ int lb_system_parse(const char *text, struct lb_system *ret, struct lb_error *er
   protocol[length] = '\0';
   int r = find_protocol(protocol, at ? at : "", &ret->protocol, err);
   if (r < 0) return r;
-  r = find_topology(at ? at + 1 : ret->protocol->topologies[0], &ret->topology, err);
+  r = lb_system_topology(at ? at + 1 : ret->protocol->topologies[0], &ret->topology, err);
   if (r < 0) return r;
   if (!lb_topology_serves(ret->topology, ret->protocol->topologies))
     return lb_refuse(err, "%s does not run on topology '%s', see `%s show %s`", protocol, ret->topology->name,

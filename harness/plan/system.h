@@ -15,9 +15,12 @@
 struct lb_system {
   const struct lb_protocol *protocol;
   const struct lb_topology *topology;
-  char name[96]; /* "PROTOCOL@TOPOLOGY" */
+  char name[192]; /* "PROTOCOL@TOPOLOGY" or "PROTOCOL@TOPOLOGY:ORIGIN" */
 };
 
+/* "TOPOLOGY", or "TOPOLOGY:ORIGIN" for the same servers from elsewhere (servers/origin.h). 0, or -EINVAL with one line and
+ * the nearest known word. */
+int lb_system_topology(const char *text, const struct lb_topology **ret, struct lb_error *err);
 /* "PROTOCOL@TOPOLOGY", or "PROTOCOL" for the first of its topologies. 0, or -EINVAL with one line
  * and the nearest known word. */
 int lb_system_parse(const char *text, struct lb_system *ret, struct lb_error *err);

@@ -23,6 +23,7 @@
 #include "setting.h"
 
 struct lb_cluster;
+struct lb_origin;
 struct lb_server;
 struct lb_own;
 struct lb_topology;
@@ -103,8 +104,8 @@ struct lb_family {
 
   /* Removes what killed servers left outside their folders. NULL = nothing. */
   void (*clean)(struct lb_cluster *cluster);
-  /* The server's version in one line, "redis 7.0.15", from the binaries. */
-  int (*version)(char *buf, size_t size);
+  /* The server's version in one line, "redis 7.0.15", from the binaries of an origin (NULL: this machine's). */
+  int (*version)(const struct lb_origin *origin, char *buf, size_t size);
   /* What clients get of the user's own servers. NULL = the cluster knows. */
   void (*target)(const struct lb_own *own, struct lb_endpoint *endpoint, struct lb_target *ret);
 

@@ -288,9 +288,9 @@ static int remove_member(struct lb_cluster *cluster, size_t index, lb_ns deadlin
   }
 }
 
-static int version(char *buf, size_t size) {
+static int version(const struct lb_origin *origin, char *buf, size_t size) {
   char said[300], number[32];
-  int r = lb_binary_output((const char *const[]){"etcd", "--version", NULL}, NULL, said, sizeof said);
+  int r = lb_binary_output(origin, (const char *const[]){"etcd", "--version", NULL}, NULL, said, sizeof said);
   if (r < 0) return r;
   if (sscanf(said, "etcd Version: %31[^ \n]", number) != 1) return -EPROTO;
   snprintf(buf, size, "etcd %s", number);

@@ -113,9 +113,9 @@ static int counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, stru
 
 /* ---- the template ---------------------------------------------------------------------------- */
 
-static int version(char *buf, size_t size) {
+static int version(const struct lb_origin *origin, char *buf, size_t size) {
   char said[300], number[40];
-  int r = lb_binary_output((const char *const[]){NEED_MARIADBD, "--no-defaults", "--version", NULL}, NULL, said,
+  int r = lb_binary_output(origin, (const char *const[]){NEED_MARIADBD, "--no-defaults", "--version", NULL}, NULL, said,
                            sizeof said);
   const char *at = r < 0 ? NULL : strstr(said, "Ver ");
   if (r < 0 || !at || sscanf(at, "Ver %39[0-9.]", number) != 1) return r < 0 ? r : -EPROTO;
@@ -130,7 +130,7 @@ static const char users[] = /* a statement a line */
 /* Its script splits some of its arguments at blanks, and the server a tmpdir at colons; that one is relative to the data
  * folder. */
 static int run_install(struct lb_cluster *cluster, const char *dir) {
-  char data[600], log[600], extra[600], *install = lb_binary_find(NEED_INSTALL);
+  char data[600], log[600], extra[600], *install = lb_binary_find(cluster->topology->origin, NEED_INSTALL);
   if (!install) return lb_error(&cluster->err, -ENOENT, "mariadb-install-db is not installed");
   snprintf(data, sizeof data, "--datadir=%s/data", dir);
   snprintf(log, sizeof log, "%s/install.log", dir);
@@ -145,6 +145,7 @@ static int run_install(struct lb_cluster *cluster, const char *dir) {
                                                           "--skip-test-db", "--innodb-log-file-size=8M", NULL},
                             .dir = dir,
                             .log = log,
+                            .root = lb_origin_root(cluster->topology->origin),
                             .unprivileged = true},
                         INSTALL_MS, &cluster->err)
                   : lb_error(&cluster->err, -EIO, "cannot write its input");
@@ -156,7 +157,7 @@ static int run_install(struct lb_cluster *cluster, const char *dir) {
 /* Made now if there is none yet. Its name has the version, so a cache that outlives an upgrade is not used. */
 static int find_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, size_t size) {
   char number[60], *space;
-  int r = version(number, sizeof number);
+  int r = version(cluster->topology->origin, number, sizeof number);
   if (r < 0) return lb_error(&cluster->err, r, "cannot run mariadbd: %s", strerror(-r));
   while ((space = strchr(number, ' '))) *space = '-';
   return lb_cache_template(cluster, number, deadline, run_install, ret, size);

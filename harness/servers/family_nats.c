@@ -242,9 +242,9 @@ static int depose(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   return r;
 }
 
-static int version(char *buf, size_t size) {
+static int version(const struct lb_origin *origin, char *buf, size_t size) {
   char said[100], number[40];
-  int r = lb_binary_output((const char *const[]){NEED_NATS, "--version", NULL}, NULL, said, sizeof said);
+  int r = lb_binary_output(origin, (const char *const[]){NEED_NATS, "--version", NULL}, NULL, said, sizeof said);
   if (r < 0) return r;
   if (sscanf(said, "nats-server: v%39s", number) != 1) return -EPROTO;
   return snprintf(buf, size, "nats-server %s", number), 0;

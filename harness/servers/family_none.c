@@ -5,7 +5,8 @@
  */
 #include "family.h"
 
-static int no_version(char *buf, size_t size) {
+static int no_version(const struct lb_origin *origin, char *buf, size_t size) {
+  (void)origin;
   if (size > 0) buf[0] = '\0';
   return 0;
 }

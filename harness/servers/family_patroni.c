@@ -64,13 +64,10 @@ static int configure_all(struct lb_cluster *cluster, const struct lb_server *ser
 /* `etcd` is the first of the others. Patroni renames postgresql.conf, and includes it before what it sets itself. */
 static int configure(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index], *etcd = &cluster->server[cluster->data_count];
-  char *postgres = lb_binary_find(LB_NEED_POSTGRES), bin[PATH_MAX];
+  char bin[PATH_MAX];
   const char *host = server->host->address;
-  if (!postgres || !realpath(postgres, bin)) {
-    free(postgres);
+  if (lb_postgres_folder(cluster->topology->origin, bin, sizeof bin) < 0)
     return lb_error(&cluster->err, -ENOENT, "%s: postgres is not installed", server->name);
-  }
-  free(postgres);
   int r = lb_setting_write(cluster, server, settings, "data/postgresql.conf");
   if (r == 0 && cluster->topology->settings)
     r = lb_server_write(cluster, server, true, "data/postgresql.conf", "%s", cluster->topology->settings);
@@ -86,7 +83,7 @@ static int configure(struct lb_cluster *cluster, size_t index) {
       "  parameters: {unix_socket_directories: '', log_line_prefix: '%%m [%%p] '}\n"
       "  pg_hba: [host all all all trust, host replication all all trust]\n",
       server->name, host, (unsigned)server->extra_port[0], host, (unsigned)server->extra_port[0], etcd->host->address,
-      (unsigned)etcd->port, host, (unsigned)server->port, host, (unsigned)server->port, dirname(bin));
+      (unsigned)etcd->port, host, (unsigned)server->port, host, (unsigned)server->port, bin);
 }
 
 /* ---- starting -------------------------------------------------------------------------------- */
@@ -94,7 +91,7 @@ static int configure(struct lb_cluster *cluster, size_t index) {
 static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
   if (!server->data) return lb_family_etcd.launch(cluster, index);
-  char *patroni = lb_binary_find(NEED_PATRONI), config[300];
+  char *patroni = lb_binary_find(cluster->topology->origin, NEED_PATRONI), config[300];
   if (!patroni) return lb_error(&cluster->err, -ENOENT, "%s: not installed: " NEED_PATRONI, server->name);
   snprintf(config, sizeof config, "%s/patroni.yml", server->dir);
   int r =
@@ -232,11 +229,11 @@ static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int
 }
 static void clean(struct lb_cluster *cluster) { lb_family_postgres.clean(cluster); }
 
-static int version(char *buf, size_t size) {
+static int version(const struct lb_origin *origin, char *buf, size_t size) {
   char said[200], number[32], postgres[64];
-  int r = lb_binary_output((const char *const[]){NEED_PATRONI, "--version", NULL}, NULL, said, sizeof said);
+  int r = lb_binary_output(origin, (const char *const[]){NEED_PATRONI, "--version", NULL}, NULL, said, sizeof said);
   if (r == 0) r = sscanf(said, "patroni %31s", number) == 1 ? 0 : -EPROTO;
-  if (r == 0) r = lb_postgres_version(postgres, sizeof postgres);
+  if (r == 0) r = lb_postgres_version(origin, postgres, sizeof postgres);
   if (r == 0) snprintf(buf, size, "%s, patroni %s", postgres, number);
   return r;
 }

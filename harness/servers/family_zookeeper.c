@@ -27,19 +27,21 @@
 #include "cluster.h"
 
 #define LOG_TAIL 32768
-#define JARS "/usr/share/java/"
+/* Debian's jar of this name, else the folder of jars of ZooKeeper's own archive or image. */
+#define JAR(name) \
+  "/usr/share/java/" name " or /lib/zookeeper-[0-9]*.jar or /apache-zookeeper-*/lib/zookeeper-[0-9]*.jar"
 #define NEED_JAVA "java or $JAVA_HOME/bin/java or /usr/lib/jvm/*/bin/java"
 
 /* Java first, then the class path. */
 static const char *const needs[] = {
     NEED_JAVA,
-    JARS "zookeeper.jar",
-    JARS "zookeeper-jute.jar",
-    JARS "slf4j-api.jar",
-    JARS "slf4j-simple.jar",
-    JARS "netty-all.jar",
-    JARS "snappy-java.jar",
-    JARS "metrics-core.jar",
+    JAR("zookeeper.jar"),
+    JAR("zookeeper-jute.jar"),
+    JAR("slf4j-api.jar"),
+    JAR("slf4j-simple.jar"),
+    JAR("netty-all.jar"),
+    JAR("snappy-java.jar"),
+    JAR("metrics-core.jar"),
     NULL,
 };
 
@@ -322,11 +324,18 @@ static int configure(struct lb_cluster *cluster, size_t index) {
   return r < 0 ? r : lb_server_write(cluster, server, false, "myid", "%zu\n", index + 1);
 }
 
-static void class_path(char *buf, size_t size) {
+/* An archive of ZooKeeper has all its jars in one folder, and each need finds the same jar of it. */
+static void class_path(const struct lb_origin *origin, char *buf, size_t size) {
   size_t len = 0;
   buf[0] = '\0';
-  for (size_t i = 1; needs[i] && len < size; i++)
-    len += (size_t)snprintf(buf + len, size - len, "%s%s", i > 1 ? ":" : "", needs[i]);
+  for (size_t i = 1; needs[i] && len < size; i++) {
+    char *jar = lb_binary_find(origin, needs[i]);
+    bool whole = jar && !strstr(jar, "/share/java/");
+    if (whole) *strrchr(jar, '/') = '\0';
+    len += (size_t)snprintf(buf + len, size - len, "%s%s%s", i > 1 ? ":" : "", jar ? jar : "", whole ? "/*" : "");
+    free(jar);
+    if (whole) return;
+  }
 }
 
 /* `classes`: the option that says where the JVM finds its classes or leaves them. A JVM that does
@@ -334,7 +343,7 @@ static void class_path(char *buf, size_t size) {
 static int launch_with(struct lb_cluster *cluster, size_t index, const char *classes) {
   struct lb_server *server = &cluster->server[index];
   char path[1000], config[300], tmp[300], texts[OPTIONS_MAX][LB_SETTING_TEXT_MAX];
-  class_path(path, sizeof path);
+  class_path(cluster->topology->origin, path, sizeof path);
   snprintf(config, sizeof config, "%s/zoo.cfg", server->dir);
   snprintf(tmp, sizeof tmp, "-Djava.io.tmpdir=%s", server->dir);
   const char *const fixed[] = {
@@ -423,11 +432,11 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
 
 /* From the class itself, because the jar's name need not tell; with it the machine it runs on,
  * which its speed depends on. */
-static int version(char *buf, size_t size) {
+static int version(const struct lb_origin *origin, char *buf, size_t size) {
   char path[1000], said[2000], jvm[32] = "?", zk[32] = "?";
-  class_path(path, sizeof path);
+  class_path(origin, path, sizeof path);
   int r =
-      lb_binary_output((const char *const[]){NEED_JAVA, "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-showversion",
+      lb_binary_output(origin, (const char *const[]){NEED_JAVA, "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-showversion",
                                              "-cp", path, "org.apache.zookeeper.version.VersionInfoMain", NULL},
                        NULL, said, sizeof said);
   if (r < 0) return r;

@@ -31,7 +31,8 @@
 enum { START_MS = 20000, END_MS = 10000, POLL_MS = 20 };
 
 static void archive_path(const struct lb_cluster *cluster, char *buf, size_t size) {
-  snprintf(buf, size, "%s/zookeeper.jsa", cluster->cache_dir);
+  const struct lb_origin *origin = cluster->topology->origin;
+  snprintf(buf, size, "%s/zookeeper%s%s.jsa", cluster->cache_dir, origin ? "-" : "", origin ? origin->name : "");
 }
 
 void lb_jvm_archive_option(const struct lb_cluster *cluster, char *buf, size_t size) {

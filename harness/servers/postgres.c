@@ -28,31 +28,37 @@ const struct lb_setting lb_postgres_settings[] = {
 };
 
 /* "15.12" of this program. */
-static int postgres_version(char *buf, size_t size) {
+static int postgres_version(const struct lb_origin *origin, char *buf, size_t size) {
   char said[200], number[24];
-  int r = lb_binary_output((const char *const[]){LB_NEED_POSTGRES, "--version", NULL}, NULL, said, sizeof said);
+  int r = lb_binary_output(origin, (const char *const[]){LB_NEED_POSTGRES, "--version", NULL}, NULL, said, sizeof said);
   if (r < 0) return r;
   if (sscanf(said, "postgres (PostgreSQL) %23s", number) != 1) return -EPROTO;
   snprintf(buf, size, "%s", number);
   return 0;
 }
 
+int lb_postgres_folder(const struct lb_origin *origin, char *buf, size_t size) {
+  char real[PATH_MAX], *postgres = lb_binary_find(origin, LB_NEED_POSTGRES);
+  bool found = postgres && (lb_origin_root(origin) ? !!strcpy(real, postgres) : !!realpath(postgres, real));
+  free(postgres);
+  if (found) snprintf(buf, size, "%s", dirname(real));
+  return found ? 0 : -ENOENT;
+}
+
 /* initdb of the same installation as postgres: the names in PATH may be links to different
  * versions. */
-static char *find_initdb(void) {
-  char real[PATH_MAX], *postgres = lb_binary_find(LB_NEED_POSTGRES);
-  bool found = postgres && realpath(postgres, real);
-  free(postgres);
-  if (!found) return NULL;
-  char *path = lb_need_printed("%s/initdb", dirname(real));
-  if (access(path, X_OK) == 0) return path;
+static char *find_initdb(const struct lb_origin *origin) {
+  char folder[PATH_MAX];
+  if (lb_postgres_folder(origin, folder, sizeof folder) < 0) return NULL;
+  char *path = lb_need_printed("%s/initdb", folder);
+  if (lb_origin_root(origin) || access(path, X_OK) == 0) return path;
   free(path);
-  return lb_binary_find(LB_NEED_INITDB);
+  return lb_binary_find(origin, LB_NEED_INITDB);
 }
 
 static int run_initdb(struct lb_cluster *cluster, const char *dir) {
   char data[600], log[600];
-  char *initdb = find_initdb();
+  char *initdb = find_initdb(cluster->topology->origin);
   if (!initdb) return lb_error(&cluster->err, -ENOENT, "initdb is not installed");
   snprintf(data, sizeof data, "%s/data", dir);
   snprintf(log, sizeof log, "%s/initdb.log", dir);
@@ -61,6 +67,7 @@ static int run_initdb(struct lb_cluster *cluster, const char *dir) {
                                                                            "--no-sync", "--no-instructions", NULL},
                                              .dir = dir,
                                              .log = log,
+                                             .root = lb_origin_root(cluster->topology->origin),
                                              .unprivileged = true},
                       INITDB_MS, &cluster->err);
   free(initdb);
@@ -71,7 +78,7 @@ static int run_initdb(struct lb_cluster *cluster, const char *dir) {
 /* The version is part of the name, so a cache that outlives an upgrade is not used. */
 int lb_postgres_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, size_t size) {
   char number[24], name[40];
-  int r = postgres_version(number, sizeof number);
+  int r = postgres_version(cluster->topology->origin, number, sizeof number);
   if (r < 0) return lb_error(&cluster->err, r, "cannot run postgres: %s", strerror(-r));
   snprintf(name, sizeof name, "pg-template-%s", number);
   return lb_cache_template(cluster, name, deadline, run_initdb, ret, size);
@@ -85,9 +92,9 @@ int lb_postgres_say(struct lb_cluster *cluster, struct pg_conn *conn, lb_ns dead
   return r > 0 ? -EIO : r;
 }
 
-int lb_postgres_version(char *buf, size_t size) {
+int lb_postgres_version(const struct lb_origin *origin, char *buf, size_t size) {
   char number[32];
-  int r = postgres_version(number, sizeof number);
+  int r = postgres_version(origin, number, sizeof number);
   if (r == 0) snprintf(buf, size, "postgresql %s", number);
   return r;
 }

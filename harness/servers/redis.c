@@ -133,9 +133,9 @@ int lb_redis_requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, 
   return ask_number(cluster, index, "stats", "total_reads_processed:", deadline, ret);
 }
 
-int lb_redis_version(char *buf, size_t size) {
+int lb_redis_version(const struct lb_origin *origin, char *buf, size_t size) {
   char said[300];
-  int r = lb_binary_output((const char *const[]){LB_NEED_REDIS, "--version", NULL}, "redis-server", said, sizeof said);
+  int r = lb_binary_output(origin, (const char *const[]){LB_NEED_REDIS, "--version", NULL}, "redis-server", said, sizeof said);
   if (r < 0) return r;
   const char *v = strstr(said, "v=");
   if (!v) return -EPROTO;

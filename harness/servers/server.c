@@ -43,7 +43,8 @@ static int copy_file(const char *from, const char *to) {
 
 /* The dynamic linker takes blanks and colons in LD_PRELOAD for separators, so the path is short and relative to the
  * folder the process starts in. A link is enough, and works where nothing in that folder may be executed. A server that
- * drops its rights may not be able to follow it (a build below /root), and gets a copy. */
+ * drops its rights may not be able to follow it (a build below /root), and one in a root of its own cannot: they get a
+ * copy. */
 int lb_server_bring(struct lb_cluster *cluster, const struct lb_server *server, enum lb_shim which) {
   static const char *const name[] = {LB_CLOCK_SHIM, LB_DISK_SHIM},
                            *const variable[] = {LB_CLOCK_SHIM_VARIABLE, LB_DISK_SHIM_VARIABLE},
@@ -56,7 +57,7 @@ int lb_server_bring(struct lb_cluster *cluster, const struct lb_server *server, 
   snprintf(path, sizeof path, "%s/%s", server->dir, name[which]);
   if (unlink(path) < 0 && errno != ENOENT) return lb_error(&cluster->err, -errno, "%s: %s: %m", server->name, path);
   bool drops = geteuid() == 0 && !lb_proc_sandboxed;
-  int r = drops ? copy_file(shim, path) : symlink(shim, path) < 0 ? -errno : 0;
+  int r = drops || lb_origin_root(cluster->topology->origin) ? copy_file(shim, path) : symlink(shim, path) < 0 ? -errno : 0;
   return r < 0 ? lb_error(&cluster->err, r, "%s: cannot make %s: %s", server->name, path, strerror(-r)) : 0;
 }
 
@@ -103,7 +104,7 @@ int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const 
   if (server->counted) env[count++] = counts;
   if (server->journal[0]) env[count++] = journal;
   env[count] = NULL;
-  char *program = lb_binary_find(argv[0]);
+  char *program = lb_binary_find(cluster->topology->origin, argv[0]);
   if (!program) return lb_error(&cluster->err, -ENOENT, "%s: not installed: %s", server->name, argv[0]);
   int r = lb_proc_start(&server->proc,
                         &(struct lb_proc_plan){.host = server->host,
@@ -112,6 +113,8 @@ int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const 
                                                .argv0 = argv0 ? argv0 : program,
                                                .dir = server->dir,
                                                .log = server->log,
+                                               .root = lb_origin_root(cluster->topology->origin),
+                                               .keep = cluster->cache_dir,
                                                .unprivileged = unprivileged,
                                                .stall = server->stall,
                                                .env_extra = env},

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/need.h"
 #include "binary.h"
 
 static const struct lb_topology topologies[] = {
@@ -315,8 +316,27 @@ const struct lb_topology *lb_topology_at(size_t index) {
   return index < TOPOLOGY_COUNT + added_count ? added[index - TOPOLOGY_COUNT] : NULL;
 }
 
+static const struct lb_topology **moved;
+static size_t moved_count;
+
+const struct lb_topology *lb_topology_from(const struct lb_topology *base, const struct lb_origin *origin) {
+  char *name = lb_need_printed("%s:%s", base->name, origin->name);
+  const struct lb_topology *known = lb_topology_find(name);
+  if (known) return free(name), known;
+  struct lb_topology *t = lb_need(malloc(sizeof *t));
+  *t = *base;
+  t->name = name;
+  t->base = base->name;
+  t->origin = origin;
+  if (!t->stands_for) t->stands_for = base->name;
+  LB_APPEND(moved, moved_count) = t;
+  return t;
+}
+
 const struct lb_topology *lb_topology_find(const char *name) {
   const struct lb_topology *t;
+  for (size_t i = 0; i < moved_count; i++)
+    if (strcmp(moved[i]->name, name) == 0) return moved[i];
   for (size_t i = 0; (t = lb_topology_at(i)); i++)
     if (strcmp(t->name, name) == 0) return t;
   return NULL;
@@ -332,14 +352,15 @@ size_t lb_topology_names(const char **words, size_t max) {
  * enough to run it there. */
 bool lb_topology_serves(const struct lb_topology *topology, const char *const *names) {
   for (; *names; names++)
-    if (strcmp(*names, topology->name) == 0 || (topology->stands_for && strcmp(*names, topology->stands_for) == 0))
+    if (strcmp(*names, topology->base ? topology->base : topology->name) == 0 ||
+        (topology->stands_for && strcmp(*names, topology->stands_for) == 0))
       return true;
   return false;
 }
 
-static const char *look_for_needs(const struct lb_family *family) {
+static const char *look_for_needs(const struct lb_family *family, const struct lb_origin *origin) {
   for (const char *const *need = family->needs; need && *need; need++) {
-    char *path = lb_binary_find(*need);
+    char *path = lb_binary_find(origin, *need);
     if (!path) return *need;
     free(path);
   }
@@ -357,11 +378,12 @@ const char *lb_topology_missing(const struct lb_topology *topology) {
   static size_t known_count;
   static char known_path[4096];
   const char *path = getenv("PATH");
+  if (topology->origin) return look_for_needs(topology->family, topology->origin);
   if (!path) path = "";
   if (strcmp(path, known_path) != 0) known_count = 0;
   for (size_t i = 0; i < known_count; i++)
     if (known[i].family == topology->family) return known[i].missing;
-  const char *missing = look_for_needs(topology->family);
+  const char *missing = look_for_needs(topology->family, NULL);
   if (known_count == FAMILIES_MAX || strlen(path) >= sizeof known_path) return missing;
   strcpy(known_path, path);
   known[known_count].family = topology->family;
@@ -371,10 +393,10 @@ const char *lb_topology_missing(const struct lb_topology *topology) {
 
 int lb_topology_version(const struct lb_topology *topology, char *buf, size_t size) {
   if (topology->own) return snprintf(buf, size, "%s", topology->summary), 0;
-  static int (*silent)(char *buf,
+  static int (*silent)(const struct lb_origin *origin, char *buf,
                        size_t size); /* the question that a program did not answer in time is not put again */
   if (!topology->family->version) return -ENOENT;
-  int r = topology->family->version == silent ? -ETIMEDOUT : topology->family->version(buf, size);
+  int r = topology->family->version == silent ? -ETIMEDOUT : topology->family->version(topology->origin, buf, size);
   if (r == -ETIMEDOUT) silent = topology->family->version;
   return r;
 }

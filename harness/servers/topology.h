@@ -8,6 +8,7 @@
 #define LB_TOPOLOGY_H
 
 #include "family.h"
+#include "origin.h"
 
 #define LB_SERVERS_MAX 8 /* of one topology */
 
@@ -45,6 +46,8 @@ struct lb_topology {
   /* Facts that the other members do not say, in words of theory/facts.c: "copies=later takeover=replicas". Those of
    * `stands_for` come first. NULL = none. */
   const char *facts;
+  const char *base;               /* "sentinel" of "sentinel:valkey-9.1"; NULL = it has no origin */
+  const struct lb_origin *origin; /* where its servers' programs come from; NULL = this machine */
   const struct lb_own *own; /* the user's own servers (own/own.h), which we neither start nor harm; NULL = ours */
 };
 
@@ -54,6 +57,9 @@ void lb_topology_add(const struct lb_topology *topology);
 const struct lb_topology *lb_topology_at(size_t index);
 /* By name, or NULL. */
 const struct lb_topology *lb_topology_find(const char *name);
+/* The same servers from there, "NAME:ORIGIN": made once, found by lb_topology_find() from then on, not among the rows. It
+ * lives as long as the process. */
+const struct lb_topology *lb_topology_from(const struct lb_topology *base, const struct lb_origin *origin);
 /* The names of all of them into words[0..max), for lb_text_suggest(). How many. */
 size_t lb_topology_names(const char **words, size_t max);
 /* Whether a protocol that names these topologies (NULL-terminated) runs on this one. */

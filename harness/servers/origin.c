@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "origin.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/need.h"
+#include "base/process.h"
+#include "base/text.h"
+
+#define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-"
+
+enum { NAMES_MAX = 64 };
+
+static struct lb_origin **origins;
+static size_t origin_count;
+
+const char *lb_origin_home(void) {
+  static char home[600];
+  const char *said = getenv("LOCKBENCH_SERVERS"), *cache = getenv("XDG_CACHE_HOME"), *user = getenv("HOME");
+  if (said && *said) snprintf(home, sizeof home, "%s", said);
+  else if (cache && *cache) snprintf(home, sizeof home, "%s/lockbench/servers", cache);
+  else snprintf(home, sizeof home, "%s/.cache/lockbench/servers", user && *user ? user : "");
+  return home;
+}
+
+static bool is_folder(const char *folder, const char *name) {
+  char path[PATH_MAX];
+  struct stat st;
+  snprintf(path, sizeof path, "%s%s%s", folder, *name ? "/" : "", name);
+  return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+size_t lb_origin_names(char **words, size_t max) {
+  size_t count = 0;
+  DIR *entries = opendir(lb_origin_home());
+  for (const struct dirent *e; entries && count < max && (e = readdir(entries));)
+    if (e->d_name[0] != '.' && is_folder(lb_origin_home(), e->d_name)) words[count++] = lb_need_text(e->d_name);
+  if (entries) closedir(entries);
+  return count;
+}
+
+static int refuse_unknown(const char *word, struct lb_error *err) {
+  char *words[NAMES_MAX];
+  size_t count = lb_origin_names(words, NAMES_MAX);
+  const char *near = lb_text_suggest(word, (const char *const *)words, count);
+  if (near) lb_refuse(err, "unknown origin '%s', did you mean '%s'?", word, near);
+  else
+    lb_refuse(err, "unknown origin '%s', expected a folder in %s or a path: `%s servers` lists and fetches them", word,
+              lb_origin_home(), lb_process_called());
+  for (size_t i = 0; i < count; i++) free(words[i]);
+  return -EINVAL;
+}
+
+/* The absolute path of the folder, and the name that systems bear. */
+static int place(const char *word, struct lb_origin *ret, struct lb_error *err) {
+  char given[PATH_MAX], real[PATH_MAX];
+  bool is_path = strchr(word, '/');
+  snprintf(given, sizeof given, "%s%s%s", is_path ? "" : lb_origin_home(), is_path ? "" : "/", word);
+  if (!is_path && (strspn(word, NAME_CHARS) != strlen(word) || word[0] == '.' || !*word || !is_folder(given, "")))
+    return refuse_unknown(word, err);
+  if (!realpath(given, real) || !is_folder(real, ""))
+    return lb_refuse(err, "origin '%s': expected a folder: %s", word, strerror(errno ? errno : ENOTDIR));
+  const char *name = is_path ? strrchr(real, '/') + 1 : word;
+  if (!*name || strspn(name, NAME_CHARS) != strlen(name) || strlen(name) >= sizeof ret->name ||
+      strlen(real) >= sizeof ret->folder)
+    return lb_refuse(err, "origin '%s': expected a folder called by letters, digits and ._+-", word);
+  snprintf(ret->name, sizeof ret->name, "%.63s", name);
+  snprintf(ret->folder, sizeof ret->folder, "%.999s", real);
+  ret->is_root = is_folder(real, "usr") || is_folder(real, "etc");
+  return 0;
+}
+
+const struct lb_origin *lb_origin_find(const char *word, struct lb_error *err) {
+  struct lb_origin found;
+  if (place(word, &found, err) < 0) return NULL;
+  for (size_t i = 0; i < origin_count; i++) {
+    if (strcmp(origins[i]->name, found.name) != 0) continue;
+    if (strcmp(origins[i]->folder, found.folder) == 0) return origins[i];
+    lb_refuse(err, "origin '%s': another one is called '%s', too: %s", word, found.name, origins[i]->folder);
+    return NULL;
+  }
+  struct lb_origin *origin = lb_need(malloc(sizeof *origin));
+  *origin = found;
+  LB_APPEND(origins, origin_count) = origin;
+  return origin;
+}
+
+const char *lb_origin_root(const struct lb_origin *origin) { return origin && origin->is_root ? origin->folder : NULL; }
