@@ -30,6 +30,8 @@
 
 struct lb_args;
 
+/* `list origins` (cli_origins.c): other versions of servers that are there. LB_EXIT_OK. */
+int lb_cli_list_origins(void);
 /* `list expectations [SYSTEMS [SCENARIO...]]` (cli_expectations.c). An exit code. */
 int lb_cli_list_expectations(const struct lb_args *args);
 /* Runs a script of plots/ in a process of its own, with these words and with what stands in `input` (NULL = our

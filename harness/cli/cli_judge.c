@@ -88,7 +88,7 @@ static int take_lock(struct judge *j, const char *word) {
   const char *at = strchr(word, '@');
   j->word = word;
   if (ends_with(word, ".so")) return take_plugin(j, word);
-  if (strpbrk(word, " \t/")) return take_adapter(j, word);
+  if (strcspn(word, " \t/") < (at ? (size_t)(at - word) : strlen(word))) return take_adapter(j, word);
   snprintf(name, sizeof name, "%.*s", at ? (int)(at - word) : (int)strlen(word), word);
   j->protocol = find_protocol(name);
   if (!j->protocol && in_path(word)) return take_adapter(j, word);

@@ -367,7 +367,7 @@ static int list_command(const struct lb_args *args) {
     const char *name;
     int (*list)(void);
   } lists[] = {{"protocols", list_protocols},   {"peers", list_peers},
-               {"topologies", list_topologies}, {"scenarios", list_scenarios},
+               {"topologies", list_topologies}, {"origins", lb_cli_list_origins}, {"scenarios", list_scenarios},
                {"suites", list_suites},         {"steps", list_steps_plain},
                {"points", list_points},         {"assumptions", list_assumptions}};
   enum { LIST_COUNT = sizeof lists / sizeof *lists };
@@ -399,7 +399,7 @@ static int list_command(const struct lb_args *args) {
   const char *near = lb_text_suggest(args->words[0], names, LIST_COUNT + 5);
   return lb_complain(
       LB_EXIT_USAGE,
-      "list %s: expected protocols, peers, topologies, scenarios, suites, steps, points, assumptions, expectations, guards, keys, counters or facts%s%s%s",
+      "list %s: expected protocols, peers, topologies, origins, scenarios, suites, steps, points, assumptions, expectations, guards, keys, counters or facts%s%s%s",
       args->words[0], near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
@@ -407,7 +407,7 @@ const struct lb_cli_command lb_command_list = {
     "list",
     list_command,
     LB_ARG_PLUGIN | LB_ARG_LIST | LB_ARG_JSON,
-    "[protocols|peers|topologies|scenarios|suites|steps|points|assumptions|expectations [SYSTEMS [SCENARIO...]]|guards|keys|counters|facts]",
+    "[protocols|peers|topologies|origins|scenarios|suites|steps|points|assumptions|expectations [SYSTEMS [SCENARIO...]]|guards|keys|counters|facts]",
     "lists what there is to run, or what the tables of docs/ have",
     NULL};
 

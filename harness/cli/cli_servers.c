@@ -18,6 +18,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "client/env.h"
+#include "plan/system.h"
 #include "run/exit.h"
 #include "run/rundir.h"
 #include "serve/serve.h"
@@ -178,18 +179,15 @@ const struct lb_cli_command lb_command_clean = {
 
 /* ---- serve and fault ------------------------------------------------------------------------------------- */
 
-enum { TTL_MS = 10000, NAMES_MAX = 64, LINE_BYTES = 2000 };
+enum { TTL_MS = 10000, LINE_BYTES = 2000 };
 
 /* One with servers, or NULL after a complaint. */
 static const struct lb_topology *find(const char *name) {
-  const char *names[NAMES_MAX];
-  const struct lb_topology *t = lb_topology_find(name);
-  if (t && t->data_count > 0) return t;
-  if (t) return lb_complain(0, "serve %s: it has no servers", name), NULL;
-  const char *near = lb_text_suggest(name, names, lb_topology_names(names, NAMES_MAX));
-  if (near) lb_complain(0, "serve: unknown topology '%s', did you mean '%s'?", name, near);
-  else lb_complain(0, "serve: unknown topology '%s', expected one of `%s list topologies`", name, lb_process_called());
-  return NULL;
+  const struct lb_topology *t;
+  struct lb_error err;
+  if (lb_system_topology(name, &t, &err) < 0) return lb_complain(0, "serve: %s", err.text), NULL;
+  if (t->data_count > 0) return t;
+  return lb_complain(0, "serve %s: it has no servers", name), NULL;
 }
 
 static int serve_command(const struct lb_args *args) {

@@ -459,12 +459,13 @@ static int show_command(const struct lb_args *args) {
                        lb_process_called());
   if (args->cost) return cli_cost(args);
   const struct lb_protocol *protocol = lb_protocol_find(args->words[0]);
-  const struct lb_topology *topology = lb_topology_find(args->words[0]);
+  struct lb_error err;
+  const struct lb_topology *topology = NULL;
+  if (lb_system_topology(args->words[0], &topology, &err) < 0) topology = NULL;
   if (args->systems && (protocol || topology))
     return lb_complain(LB_EXIT_USAGE, "show %s -b: expected a scenario", args->words[0]);
   if (protocol) return show_protocol(protocol), LB_EXIT_OK;
   if (topology) return show_topology(topology), LB_EXIT_OK;
-  struct lb_error err;
   char *path = lb_cli_look_for_scenario(args->words[0], &err);
   if (!path && strchr(args->words[0], '@'))
     return args->systems ? lb_complain(LB_EXIT_USAGE, "show %s -b: expected a scenario", args->words[0])

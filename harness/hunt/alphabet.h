@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "backends/backend.h"
+#include "scenario/scenario.h"
 #include "servers/topology.h"
 
 enum lb_hunt_kind {
@@ -82,7 +83,7 @@ enum lb_hunt_servers {
 };
 /* All that the hunt knows of a system. The texts are static or the protocol's. */
 struct lb_hunt_system {
-  char name[96]; /* "PROTOCOL@TOPOLOGY" */
+  char name[LB_SYSTEM_MAX]; /* "PROTOCOL@TOPOLOGY" */
   enum lb_hunt_servers servers;
   size_t count;         /* of the servers that hold locks */
   bool watched;         /* others watch them (Sentinels): a primary can lose its replicas and be seen all the same */

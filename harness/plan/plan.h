@@ -34,7 +34,7 @@ struct lb_cell {
   size_t asked; /* its place in the request: whose question it is */
   const struct lb_protocol *protocol;
   const struct lb_topology *topology;
-  char system[96];
+  char system[LB_SYSTEM_MAX];
   bool own;     /* the user's: a lock of --plugin or --exec, or any on servers of the user's own */
   bool brought; /* not a lock of ours: a plugin, an adapter or a library */
   enum lb_guard guard;

@@ -109,7 +109,7 @@ static bool is_there(const struct lb_plan *plan, const struct lb_cell *cell) {
 
 /* What a scenario says of servers of the user's own goes before what it says of those that are like them. */
 static const struct lb_expect *stated_of(const struct lb_cell *cell) {
-  char like[96];
+  char like[LB_SYSTEM_MAX];
   if (cell->topology->base) {
     snprintf(like, sizeof like, "%s@%s", cell->protocol->name, cell->topology->base);
     return lb_scenario_expect_like(cell->scenario, cell->system, like, cell->guard);

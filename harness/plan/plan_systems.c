@@ -160,7 +160,7 @@ static void find_systems(struct systems *list) {
 
 /* Whether a line speaks of the protocol of one of these systems, "a@x,b". */
 static bool is_asked_of(const struct lb_expect *expect, const char *systems) {
-  char pattern[96], name[96];
+  char pattern[LB_SYSTEM_MAX], name[LB_SYSTEM_MAX];
   snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(expect->system, "@"), expect->system);
   for (const char *at = systems; at && *at; at += strcspn(at, ","), at += *at == ',') {
     snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "@,"), at);

@@ -10,12 +10,13 @@
 
 #include "base/error.h"
 #include "backends/backend.h"
+#include "scenario/scenario.h"
 #include "servers/topology.h"
 
 struct lb_system {
   const struct lb_protocol *protocol;
   const struct lb_topology *topology;
-  char name[192]; /* "PROTOCOL@TOPOLOGY" or "PROTOCOL@TOPOLOGY:ORIGIN" */
+  char name[LB_SYSTEM_MAX]; /* "PROTOCOL@TOPOLOGY" or "PROTOCOL@TOPOLOGY:ORIGIN" */
 };
 
 /* "TOPOLOGY", or "TOPOLOGY:ORIGIN" for the same servers from elsewhere (servers/origin.h). 0, or -EINVAL with one line and

@@ -5,6 +5,8 @@
  * variable, without a page, or while the page says that nothing is skewed, every clock is the true
  * one. The page stays mapped in forked children, and programs started by the server map it again.
  *
+ * It loads into programs of glibc 2.17 and later, so it asks libc for nothing younger.
+ *
  * It calls nothing that could call it back. Allocators read the clock before main, from within their own
  * initialisation, and dlsym may allocate: so the kernel's fast clock is looked up in the image that the kernel maps
  * into every process (vDSO). The first reading of a clock, in any constructor, sets everything up. Where the image has
@@ -128,10 +130,10 @@ static const struct lb_skew *_Atomic known_page;
 static const struct lb_skew *map_page(void) {
   const char *path = getenv("LOCKBENCH_SKEW");
   int fd = path && path[0] ? (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0) : -1;
-  struct stat st;
+  struct statx st;
   if (fd < 0) return &no_page;
   const struct lb_skew *page = MAP_FAILED;
-  if (fstat(fd, &st) == 0 && st.st_size >= (off_t)sizeof *page)
+  if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_SIZE, &st) == 0 && st.stx_size >= sizeof *page)
     page = mmap(NULL, sizeof *page, PROT_READ, MAP_SHARED, fd, 0);
   syscall(SYS_close, fd);
   if (page == MAP_FAILED) return &no_page;
@@ -257,6 +259,13 @@ static const struct timespec *true_deadline(unsigned clock, const struct timespe
 typedef int timedwait_fn(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *deadline);
 typedef int clockwait_fn(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
                          const struct timespec *deadline);
+
+/* By its first version: since glibc 2.34 it stands in libc, before in libdl, which old servers have loaded. */
+#if defined(__GLIBC__) && defined(__x86_64__)
+__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
+#elif defined(__GLIBC__) && defined(__aarch64__)
+__asm__(".symver dlsym, dlsym@GLIBC_2.17");
+#endif
 
 /* libc's own function. The first wait comes when main() runs, so dlsym() may be called here. */
 static void *find_next(void *_Atomic *known, const char *name) {

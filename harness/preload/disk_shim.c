@@ -56,7 +56,7 @@ __attribute__((constructor)) static void map_files(void) {
 
 /* A regular file; not what goes to standard output and standard error. */
 static bool look(int fd, struct statx *ret) {
-  return journal && fd > STDERR_FILENO && statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, ret) == 0 &&
+  return journal && fd > STDERR_FILENO && syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, ret) == 0 &&
          S_ISREG(ret->stx_mode);
 }
 
@@ -144,8 +144,10 @@ static void journal_sync_end(int fd, uint64_t began, int result) {
 /* ---- the calls --------------------------------------------------------------------------------- */
 
 static ssize_t count(int fd, ssize_t written) {
-  struct stat s;
-  if (!page || fd <= STDERR_FILENO || fstat(fd, &s) < 0 || !S_ISREG(s.st_mode)) return written;
+  struct statx s;
+  if (!page || fd <= STDERR_FILENO || syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_TYPE, &s) != 0 ||
+      !S_ISREG(s.stx_mode))
+    return written;
   atomic_fetch_add(&page->writes, 1);
   if (written > 0) atomic_fetch_add(&page->bytes, (uint64_t)written);
   return written;

@@ -105,7 +105,7 @@ bool lb_scenario_needs(const struct lb_scenario *scenario, enum lb_step_need nee
 
 /* A list with commas; NULL has everything. */
 static bool has(const char *list, const char *word) {
-  char name[96];
+  char name[LB_SYSTEM_MAX];
   for (const char *at = list; at && *(at += strspn(at, ", \t\n"));) {
     size_t length = strcspn(at, ", \t\n");
     snprintf(name, sizeof name, "%.*s", (int)length, at);

@@ -14,6 +14,8 @@
 #include "base/error.h"
 #include "premise.h"
 
+enum { LB_SYSTEM_MAX = 160 }; /* bytes of a system's name, "PROTOCOL@TOPOLOGY:ORIGIN" */
+
 /* What a client does before it touches the resource, chosen per cell. A guard protects the resource, not the lock:
  * whatever it does, two clients may still believe that they hold. Under any guard but `none` a trial is therefore
  * judged by the damage at the resource (lost updates, writes of an overtaken holder). */

@@ -358,13 +358,16 @@ bool lb_topology_serves(const struct lb_topology *topology, const char *const *n
   return false;
 }
 
+/* What a prefix lacks is this machine's, as the Java under a ZooKeeper: but something has to be its own. */
 static const char *look_for_needs(const struct lb_family *family, const struct lb_origin *origin) {
+  bool any = !origin || origin->is_root;
   for (const char *const *need = family->needs; need && *need; need++) {
     char *path = lb_binary_find(origin, *need);
     if (!path) return *need;
+    any = any || strncmp(path, origin->folder, strlen(origin->folder)) == 0;
     free(path);
   }
-  return NULL;
+  return any || !family->needs ? NULL : family->needs[0];
 }
 
 /* A plan asks this of every cell, of which a suite has thousands: each family is looked for once, as long as PATH stays

@@ -234,7 +234,7 @@ bool lb_theory_predict(const char *attack, const struct lb_facts *facts, enum lb
 enum lb_verdict lb_theory_expects(const struct lb_scenario *scenario, const struct lb_protocol *protocol,
                                   const union lb_value *options, const struct lb_topology *topology,
                                   enum lb_guard guard) {
-  char system[96];
+  char system[LB_SYSTEM_MAX];
   struct lb_facts facts;
   struct lb_prediction prediction;
   snprintf(system, sizeof system, "%s@%s", protocol->name, topology->name);
