@@ -366,10 +366,9 @@ static int list_command(const struct lb_args *args) {
   static const struct {
     const char *name;
     int (*list)(void);
-  } lists[] = {{"protocols", list_protocols},   {"peers", list_peers},
-               {"topologies", list_topologies}, {"origins", lb_cli_list_origins}, {"scenarios", list_scenarios},
-               {"suites", list_suites},         {"steps", list_steps_plain},
-               {"points", list_points},         {"assumptions", list_assumptions}};
+  } lists[] = {{"protocols", list_protocols},    {"peers", list_peers},         {"topologies", list_topologies},
+               {"origins", lb_cli_list_origins}, {"scenarios", list_scenarios}, {"suites", list_suites},
+               {"steps", list_steps_plain},      {"points", list_points},       {"assumptions", list_assumptions}};
   enum { LIST_COUNT = sizeof lists / sizeof *lists };
   const char *names[LIST_COUNT + 5] = {"expectations"};
   names[LIST_COUNT + 1] = "guards", names[LIST_COUNT + 2] = "keys", names[LIST_COUNT + 3] = "counters",

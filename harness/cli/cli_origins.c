@@ -20,7 +20,7 @@ static bool is_one_of(const struct lb_family *const families[], size_t count, co
   return false;
 }
 
-/* Of "2.41." in a sentence: a number ends with a digit. */
+/* A number ends with a digit, also at the end of a sentence: "2.41.". */
 static int digits(const char *number) {
   int length = (int)strspn(number, "0123456789.");
   return length > 0 && number[length - 1] == '.' ? length - 1 : length;
@@ -34,8 +34,10 @@ static void print_c_library(const struct lb_origin *origin) {
     printf("this machine's C library");
     return;
   }
-  if (lb_binary_output(origin, (const char *const[]){"/lib/*/libc.so.6 or /usr/lib/*/libc.so.6 or /lib64/libc.so.6", NULL},
-                       NULL, said, sizeof said) == 0 && (number = strstr(said, "version ")))
+  if (lb_binary_output(origin,
+                       (const char *const[]){"/lib/*/libc.so.6 or /usr/lib/*/libc.so.6 or /lib64/libc.so.6", NULL},
+                       NULL, said, sizeof said) == 0 &&
+      (number = strstr(said, "version ")))
     printf("glibc %.*s", digits(number + 8), number + 8);
   else if (lb_binary_output(origin, (const char *const[]){"/lib/ld-musl-*.so.1", NULL}, NULL, said, sizeof said) == 0 &&
            (number = strstr(said, "Version ")))

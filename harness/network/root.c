@@ -183,8 +183,8 @@ int lb_root_enter(const char *root, const char *const keep[]) {
   if (r == 0) r = add_usr_links(root);
   if (r == 0) r = make_fixed(root);
   if (r == 0) r = keep_folders(root, keep);
-  if (r == 0 && (chdir(root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 ||
-                 chdir("/") < 0))
+  if (r == 0 &&
+      (chdir(root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0))
     r = -errno;
   close(fd);
   return r;

@@ -254,7 +254,10 @@ static void check_machine(struct fitting *f, const struct lb_scenario *scenario)
   const char *library = lb_peers_missing_file(f->protocol);
   if (library)
     miss(f, "it is not installed: `%s %s` installs it", lb_process_peers_installer(), lb_peers_name(f->protocol));
-  if (missing) miss(f, "%s needs %s, which is not installed", f->topology->name, missing);
+  if (missing)
+    miss(f, "%s needs %s, which is not %s", f->topology->name, missing, f->topology->origin ? "there" : "installed");
+  if (lb_origin_root(f->topology->origin) && isolation->kind == LB_ISOLATION_NONE)
+    miss(f, "a root of its own needs a sandbox: %s", isolation->why.text);
   if (scenario->apart && f->topology->own) miss(f, "round_trip_ms would make the network of your own servers slow");
   if (f->topology->data_count > 0 && lb_scenario_needs(scenario, LB_NEED_ROOM) && isolation->kind == LB_ISOLATION_NONE)
     miss(f, "a disk that can be full needs a sandbox: %s", isolation->why.text);

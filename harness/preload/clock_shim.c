@@ -5,7 +5,8 @@
  * variable, without a page, or while the page says that nothing is skewed, every clock is the true
  * one. The page stays mapped in forked children, and programs started by the server map it again.
  *
- * It loads into programs of glibc 2.17 and later, so it asks libc for nothing younger.
+ * It is linked to no C library, so it loads into programs of an older glibc or of musl: it asks for nothing younger than
+ * glibc 2.17, nor for what only one of them has.
  *
  * It calls nothing that could call it back. Allocators read the clock before main, from within their own
  * initialisation, and dlsym may allocate: so the kernel's fast clock is looked up in the image that the kernel maps
@@ -259,13 +260,6 @@ static const struct timespec *true_deadline(unsigned clock, const struct timespe
 typedef int timedwait_fn(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *deadline);
 typedef int clockwait_fn(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
                          const struct timespec *deadline);
-
-/* By its first version: since glibc 2.34 it stands in libc, before in libdl, which old servers have loaded. */
-#if defined(__GLIBC__) && defined(__x86_64__)
-__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
-#elif defined(__GLIBC__) && defined(__aarch64__)
-__asm__(".symver dlsym, dlsym@GLIBC_2.17");
-#endif
 
 /* libc's own function. The first wait comes when main() runs, so dlsym() may be called here. */
 static void *find_next(void *_Atomic *known, const char *name) {

@@ -56,8 +56,8 @@ __attribute__((constructor)) static void map_files(void) {
 
 /* A regular file; not what goes to standard output and standard error. */
 static bool look(int fd, struct statx *ret) {
-  return journal && fd > STDERR_FILENO && syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, ret) == 0 &&
-         S_ISREG(ret->stx_mode);
+  return journal && fd > STDERR_FILENO &&
+         syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, ret) == 0 && S_ISREG(ret->stx_mode);
 }
 
 static struct lb_journal_entry *append(const struct lb_journal_entry *head) {

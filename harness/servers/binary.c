@@ -42,8 +42,8 @@ static char *find_below(const char *folder, const char *text) {
   char *path = NULL;
   if (text[0] == '$') return NULL;
   for (size_t i = 0; !path && i < (text[0] == '/' ? 1 : sizeof places / sizeof *places); i++) {
-    char *pattern = text[0] == '/' ? lb_need_printed("%s%s", folder, text)
-                                   : lb_need_printed("%s/%s/%s", folder, places[i], text);
+    char *pattern =
+        text[0] == '/' ? lb_need_printed("%s%s", folder, text) : lb_need_printed("%s/%s/%s", folder, places[i], text);
     path = glob_last(pattern);
     free(pattern);
   }
@@ -86,8 +86,8 @@ int lb_binary_output(const struct lb_origin *origin, const char *const argv[], c
   char log[64], *path = lb_binary_find(origin, argv[0]);
   int fd = path ? memfd_create("output", MFD_CLOEXEC) : -1, r = fd >= 0 ? 0 : path ? -errno : -ENOENT;
   snprintf(log, sizeof log, "/proc/self/fd/%d", fd); /* the child has it too until it becomes the program */
-  const struct lb_proc_plan plan = {.argv = argv, .path = path, .argv0 = argv0 ? argv0 : path, .log = log,
-                                    .root = lb_origin_root(origin)};
+  const struct lb_proc_plan plan = {
+      .argv = argv, .path = path, .argv0 = argv0 ? argv0 : path, .log = log, .root = lb_origin_root(origin)};
   if (r == 0) r = lb_proc_run(&plan, OUTPUT_MS, NULL);
   ssize_t n = r < 0 ? 0 : pread(fd, buf, size - 1, 0);
   if (n < 0) r = -errno;

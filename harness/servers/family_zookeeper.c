@@ -28,7 +28,7 @@
 
 #define LOG_TAIL 32768
 /* Debian's jar of this name, else the folder of jars of ZooKeeper's own archive or image. */
-#define JAR(name) \
+#define JAR(name)                                                                                                      \
   "/usr/share/java/" name " or /lib/zookeeper-[0-9]*.jar or /apache-zookeeper-*/lib/zookeeper-[0-9]*.jar"
 #define NEED_JAVA "java or $JAVA_HOME/bin/java or /usr/lib/jvm/*/bin/java"
 
@@ -436,7 +436,8 @@ static int version(const struct lb_origin *origin, char *buf, size_t size) {
   char path[1000], said[2000], jvm[32] = "?", zk[32] = "?";
   class_path(origin, path, sizeof path);
   int r =
-      lb_binary_output(origin, (const char *const[]){NEED_JAVA, "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-showversion",
+      lb_binary_output(origin,
+                       (const char *const[]){NEED_JAVA, "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-showversion",
                                              "-cp", path, "org.apache.zookeeper.version.VersionInfoMain", NULL},
                        NULL, said, sizeof said);
   if (r < 0) return r;

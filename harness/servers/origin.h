@@ -14,9 +14,9 @@
 #include "base/error.h"
 
 struct lb_origin {
-  char name[64];      /* letters, digits, "._+-" */
-  char folder[1000];  /* absolute, without links */
-  bool is_root;       /* it has `usr` or `etc` */
+  char name[64];     /* letters, digits, "._+-" */
+  char folder[1000]; /* absolute, without links */
+  bool is_root;      /* it has `usr` or `etc` */
 };
 
 /* By name, a folder below lb_origin_home(); a word with '/' is the path of one, which is called by its last part. NULL

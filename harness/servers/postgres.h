@@ -28,9 +28,9 @@
 
 extern const struct lb_setting lb_postgres_settings[];
 
-/* lb_family.version. */
 /* The folder of postgres' programs in an origin (NULL: this machine's), behind all links. 0 or -errno. */
 int lb_postgres_folder(const struct lb_origin *origin, char *buf, size_t size);
+/* lb_family.version. */
 int lb_postgres_version(const struct lb_origin *origin, char *buf, size_t size);
 /* The path of a freshly initialised data folder, made now if there is none yet. 0 or -errno with cluster->err. */
 int lb_postgres_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, size_t size);

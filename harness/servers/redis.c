@@ -135,7 +135,8 @@ int lb_redis_requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, 
 
 int lb_redis_version(const struct lb_origin *origin, char *buf, size_t size) {
   char said[300];
-  int r = lb_binary_output(origin, (const char *const[]){LB_NEED_REDIS, "--version", NULL}, "redis-server", said, sizeof said);
+  int r = lb_binary_output(origin, (const char *const[]){LB_NEED_REDIS, "--version", NULL}, "redis-server", said,
+                           sizeof said);
   if (r < 0) return r;
   const char *v = strstr(said, "v=");
   if (!v) return -EPROTO;

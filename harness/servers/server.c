@@ -57,7 +57,9 @@ int lb_server_bring(struct lb_cluster *cluster, const struct lb_server *server, 
   snprintf(path, sizeof path, "%s/%s", server->dir, name[which]);
   if (unlink(path) < 0 && errno != ENOENT) return lb_error(&cluster->err, -errno, "%s: %s: %m", server->name, path);
   bool drops = geteuid() == 0 && !lb_proc_sandboxed;
-  int r = drops || lb_origin_root(cluster->topology->origin) ? copy_file(shim, path) : symlink(shim, path) < 0 ? -errno : 0;
+  int r = drops || lb_origin_root(cluster->topology->origin) ? copy_file(shim, path)
+          : symlink(shim, path) < 0                          ? -errno
+                                                             : 0;
   return r < 0 ? lb_error(&cluster->err, r, "%s: cannot make %s: %s", server->name, path, strerror(-r)) : 0;
 }
 

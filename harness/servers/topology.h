@@ -48,7 +48,7 @@ struct lb_topology {
   const char *facts;
   const char *base;               /* "sentinel" of "sentinel:valkey-9.1"; NULL = it has no origin */
   const struct lb_origin *origin; /* where its servers' programs come from; NULL = this machine */
-  const struct lb_own *own; /* the user's own servers (own/own.h), which we neither start nor harm; NULL = ours */
+  const struct lb_own *own;       /* the user's own servers (own/own.h), which we neither start nor harm; NULL = ours */
 };
 
 /* Adds a row behind all others, of the user's own servers. It lives as long as the process. */

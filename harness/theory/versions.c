@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "facts.h"
 
-enum { ROWS_MAX = 64, PARTS = 4, FAMILIES_MAX = 24, LOCKS_MAX = 256 };
+enum { ROWS_MAX = 64, PARTS = 4, FAMILIES_MAX = 64, LOCKS_MAX = 256 };
 
 struct version {
   int part[PARTS];
@@ -58,10 +58,12 @@ static bool find_version(const char *text, const char *server, struct version *r
   return false;
 }
 
-/* What a topology says of its servers, or "". Those of one family have the same programs; of the user's own, each its own. */
+/* What a topology says of its servers, or "". Those of one family and origin have the same programs;
+ * of the user's own, each its own. */
 static const char *versions_of(const struct lb_topology *topology) {
   static struct {
     const struct lb_family *family;
+    const struct lb_origin *origin;
     char text[200];
   } known[FAMILIES_MAX];
   static char own[1024];
@@ -69,10 +71,13 @@ static const char *versions_of(const struct lb_topology *topology) {
   size_t i = 0;
   if (assumed && *assumed) return assumed;
   if (topology->own) return lb_topology_version(topology, own, sizeof own) == 0 ? own : "";
-  while (i < FAMILIES_MAX - 1 && known[i].family && known[i].family != topology->family) i++;
-  if (known[i].family == topology->family) return known[i].text;
+  while (i < FAMILIES_MAX - 1 && known[i].family &&
+         (known[i].family != topology->family || known[i].origin != topology->origin))
+    i++;
+  if (known[i].family == topology->family && known[i].origin == topology->origin) return known[i].text;
   if (lb_topology_version(topology, known[i].text, sizeof known[i].text) < 0) known[i].text[0] = '\0';
   known[i].family = topology->family;
+  known[i].origin = topology->origin;
   return known[i].text;
 }
 

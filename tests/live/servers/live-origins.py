@@ -1,0 +1,109 @@
+# test: beside
+# SPDX-License-Identifier: MIT
+"""live-origins.py LOCKBENCH - servers from elsewhere: a root that is made here of the machine's own Redis and its libraries, and a prefix that has
+nothing but a link to it. Speaks TAP."""
+import io
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests" / "helpers"))
+import tap  # noqa: E402
+
+LOCKBENCH = os.path.abspath(sys.argv[1])
+PROGRAM = shutil.which("redis-server") or shutil.which("redis-check-rdb")
+
+
+def check(holds, title, *seen):
+    tap.check(title, [] if holds else [line for text in seen for line in str(text).splitlines()] or ["it does not hold"])
+
+
+def make_root(folder):
+    """Redis and what it is linked to, as packages unpack it: without /lib and its like."""
+    said = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True, check=True).stdout
+    for path in {PROGRAM, *re.findall(r"(/\S+) \(0x", said)}:
+        place = folder / ("usr" + path if not path.startswith("/usr") else path[1:])
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(os.path.realpath(path), place)
+    os.chmod(folder / PROGRAM.lstrip("/"), 0o755)
+    if (name := folder / PROGRAM.lstrip("/")).name != "redis-server":
+        name.rename(name.with_name("redis-server"))
+
+
+def listing(folder):
+    return sorted((str(path), path.lstat().st_mtime_ns) for path in folder.rglob("*"))
+
+
+def call(*words, given=None, **env):
+    return subprocess.run(words, capture_output=True, text=given is None, input=given, env={**os.environ, **env})
+
+
+def verdicts(folder):
+    run = json.loads((folder / "run.json").read_text())
+    return {(cell["scenario"], cell["system"]): cell["verdict"] for cell in run["cells"]}, run["servers"]
+
+
+def test_runs(home, folder):
+    before = listing(home / "small")
+    done = call(LOCKBENCH, "run", "control", "clock-jump", "restart-node", "-b", "redis-token@redis,redis-token@redis:small,redis-token@redis:links", "-g", "none", "-n", "1", "-o", str(folder))
+    cells, servers = verdicts(folder)
+    for scenario, verdict in (("control", "safe"), ("clock-jump", "violated"), ("restart-node", "violated")):
+        for system in ("redis", "redis:small", "redis:links"):
+            check(cells.get((scenario, f"redis-token@{system}")) == verdict, f"{scenario} on {system}: {verdict}", f"{cells}\n{done.stderr}")
+    check(len(set(servers.values())) == 1 and set(servers) == {"redis", "redis:small", "redis:links"}, "each says its version", servers)
+    check(listing(home / "small") == before, "nothing was written into the root")
+
+
+def test_refusals(folder):
+    for system, needle in (("redis:smal", "did you mean 'small'"), ("redis:", "unknown origin ''"), ("redis:../nowhere", "expected a folder"), ("none:small", "has no servers"), ("rediss:small", "unknown topology 'rediss'")):
+        done = call(LOCKBENCH, "run", "control", "-b", f"redis-token@{system}", "-o", str(folder / "refused"))
+        check(done.returncode == 2 and needle in done.stderr and done.stderr.count("\n") == 1 and not (folder / "refused").exists(), f"{system} is refused: {needle}", done.stderr)
+    done = call(LOCKBENCH, "run", "control", "-b", "redis-token@redis:small", "-n", "1", "-o", str(folder / "bare"), LOCKBENCH_NO_NAMESPACES="1")
+    check(verdicts(folder / "bare")[0] == {("control", "redis-token@redis:small"): "skipped"}, "without namespaces a root is skipped", done.stdout)
+    done = call(LOCKBENCH, "run", "control", "-b", "memcached-add@memcached:links", "-n", "1", "-o", str(folder / "lacks"))
+    check(verdicts(folder / "lacks")[0] == {("control", "memcached-add@memcached:links"): "skipped"}, "a prefix without the server is no reason to take this machine's", done.stdout)
+
+
+def test_script(home):
+    script = [sys.executable, str(ROOT / "setup/servers")]
+    tar = io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w") as out:
+        out.add(home / "small/usr", "usr")
+    done = call(*script, "image", "-", given=tar.getvalue())
+    check(done.returncode == 0 and (home / "image/usr").is_dir(), "takes the tar of an image", done.stderr)
+    done = call(*script, "image", "-", given=tar.getvalue())
+    check(done.returncode == 2 and b"is there already" in done.stderr, "keeps what is there", done.stderr)
+    for given, needle in ((b"no tar", b"tar"), (b"", b"tar")):
+        done = call(*script, "bad", "-", given=given)
+        check(done.returncode == 2 and needle in done.stderr and sorted(path.name for path in home.iterdir()) == ["image", "links", "small"], f"refuses {given or 'nothing'}", done.stderr)
+    done = call(LOCKBENCH, "list", "origins")
+    check(done.returncode == 0 and sorted(line.split()[0] for line in done.stdout.splitlines()) == ["image", "links", "small"] and done.stdout.count("redis") >= 3, "lists them", done.stdout)
+    done = call(*script, "rm", "imag")
+    check(done.returncode == 2 and "did you mean 'image'" in done.stderr, "rm: did-you-mean", done.stderr)
+    check(call(*script, "rm", "image").returncode == 0 and not (home / "image").exists(), "rm removes")
+    for word, needle in (("forki", "did you mean 'forky'"), ("valky@forky", "did you mean 'valkey'"), ("--what", "expected RELEASE")):
+        done = call(*script, word)
+        check(done.returncode == 2 and needle in done.stderr, f"{word}: {needle}", done.stderr)
+
+
+if not PROGRAM:
+    print("1..0 # SKIP no Redis is installed")
+    sys.exit(0)
+with tempfile.TemporaryDirectory(prefix="lockbench-origins-") as work:
+    os.chmod(work, 0o755)
+    at, home = pathlib.Path(work), pathlib.Path(work, "servers")
+    os.environ["LOCKBENCH_SERVERS"] = str(home)
+    make_root(home / "small")
+    (home / "links/bin").mkdir(parents=True)
+    (home / "links/bin/redis-server").symlink_to(PROGRAM)
+    test_runs(home, at / "run")
+    test_refusals(at)
+    test_script(home)
+sys.exit(tap.end())
