@@ -218,7 +218,7 @@ static void show_proof(const struct lb_scenario *s) {
   if (s->control) puts("control:  a correct lock cannot lose exclusion here; the other scenarios are compared with it");
   for (size_t i = 0; i < s->premise_count; i++)
     printf("%-9s %s%s\n", i == 0 ? "premises:" : "", s->premises[i].text,
-           s->premises[i].of_safe ? " (of a safe trial)" : "");
+           s->premises[i].use == LB_PREMISE_OF_ALL ? "" : " (of a safe trial)");
   if (s->proof_violated) printf("proof:    a violation counts only if \"%s\" was observed\n", s->proof_violated);
   if (s->past_lease)
     printf("%-9s leases run out on purpose, so overlaps after the end of a lease count\n",

@@ -79,7 +79,7 @@ static void set_rates(json_t *o, const struct lb_tally *tally, size_t index, boo
 
 static bool states_premises(const struct lb_scenario *scenario) {
   for (size_t i = 0; i < scenario->premise_count; i++)
-    if (!scenario->premises[i].of_safe) return true;
+    if (scenario->premises[i].use == LB_PREMISE_OF_ALL) return true;
   return false;
 }
 
@@ -351,7 +351,7 @@ static void add_proof(json_t *proof, const char *key, const char *fact) {
 static json_t *proof_json(const struct lb_scenario *s) {
   json_t *proof = json_array();
   for (size_t i = 0; i < s->premise_count; i++)
-    add_proof(proof, s->premises[i].of_safe ? "safe" : "premise", s->premises[i].text);
+    add_proof(proof, lb_premise_use_name(s->premises[i].use), s->premises[i].text);
   if (s->proof_violated) add_proof(proof, "violated", s->proof_violated);
   if (s->past_lease) add_proof(proof, "past_lease", "yes");
   return proof;

@@ -136,7 +136,7 @@ int lb_premise_parse(const char *text, struct lb_premise *ret, struct lb_error *
   size_t count = lb_text_split_words(copy, words, WORDS_MAX);
   if (count > WORDS_MAX) return lb_refuse(err, "a fact of more than %d words", WORDS_MAX);
   for (size_t i = 0; i < FORM_COUNT; i++) {
-    struct lb_premise premise = {.kind = forms[i].kind, .is = forms[i].is, .of_safe = ret->of_safe, .line = ret->line};
+    struct lb_premise premise = {.kind = forms[i].kind, .is = forms[i].is, .use = ret->use, .line = ret->line};
     tries[i] = (struct try){.words = words, .count = count};
     if (match(&tries[i], forms[i].form, &premise) == 0) return finish(&premise, ret);
     if (tries[i].at > furthest) furthest = tries[i].at;
@@ -144,11 +144,21 @@ int lb_premise_parse(const char *text, struct lb_premise *ret, struct lb_error *
   return refuse(tries, furthest, err);
 }
 
+static const char *const uses[] = {
+    [LB_PREMISE_OF_ALL] = "premise", [LB_PREMISE_OF_SAFE] = "safe", [LB_PREMISE_OF_TEST] = "test"};
+
+const char *lb_premise_use_name(enum lb_premise_use use) { return uses[use]; }
+
+enum lb_premise_use lb_premise_use_of(const char *key) {
+  enum lb_premise_use use = LB_PREMISE_OF_TEST;
+  while (use > LB_PREMISE_OF_ALL && strcmp(uses[use], key) != 0) use--;
+  return use;
+}
+
 /* ---- what looks at it ------------------------------------------------------------------------ */
 
 bool lb_premise_same_subject(const struct lb_premise *a, const struct lb_premise *b) {
-  return a->kind == b->kind && a->of_safe == b->of_safe && a->client == b->client &&
-         lb_role_equal(a->server, b->server);
+  return a->kind == b->kind && a->use == b->use && a->client == b->client && lb_role_equal(a->server, b->server);
 }
 
 static bool asks(const struct lb_step *step, int client) {

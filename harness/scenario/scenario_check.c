@@ -335,14 +335,14 @@ static int check_premises(const struct lb_scenario *scenario, int *ret_line, str
   for (size_t i = 0; i < scenario->premise_count; i++) {
     const struct lb_premise *premise = &scenario->premises[i];
     size_t seen = count_observations(scenario, premise), alike = count_alike(scenario, premise);
-    const char *key = premise->of_safe ? "safe" : "premise";
+    const char *key = lb_premise_use_name(premise->use);
     format_premise_step(premise, step, sizeof step);
     *ret_line = premise->line;
     if (highest_client(premise) > fewest_clients(scenario))
       return lb_refuse(err, "%s = %s: names client %d, but clients = %d", key, premise->text, highest_client(premise),
                        fewest_clients(scenario));
     if (seen == 0) return lb_refuse(err, "%s = %s: no step observes it: expected step = %s", key, premise->text, step);
-    if (!premise->of_safe && alike > 1 && alike != seen)
+    if (premise->use == LB_PREMISE_OF_ALL && alike > 1 && alike != seen)
       return lb_refuse(
           err, "premise = %s: %zu premises of it, but %zu steps %s: expected one for all of them, or one for each",
           premise->text, alike, seen, step);

@@ -147,6 +147,9 @@ const struct lb_scenario_key lb_scenario_keys[] = {
     {"proof", "past_lease", LB_KEY_YES_NO, 0, "", "no", 0, 0,
      "`yes`: leases run out on purpose, so an overlap that begins after the earlier holder's lease was over counts",
      FIELD(past_lease)},
+    {"proof", "test", LB_KEY_PREMISE, LB_KEY_REPEATED, "", NULL, 0, 0,
+     "a safe trial of a timeline has to show this fact at one step, in place of a client that asked while another one held the lock; else it is undecided",
+     FIELD(premises)},
     {LB_EXPECT, "SYSTEM", LB_KEY_VERDICT, LB_KEY_MANDATORY | LB_KEY_REPEATED | LB_KEY_OWN, "", NULL, 0, 0,
      "what should come out for PROTOCOL@TOPOLOGY, or for a list of them; `*` stands for any text in a name",
      FIELD(expect)},
@@ -411,7 +414,7 @@ static int set_fact(const struct lb_scenario_key *key, struct lb_scenario *scena
 
 static int add_premise(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *value, int line,
                        struct lb_error *err) {
-  struct lb_premise premise = {.of_safe = strcmp(key->name, "safe") == 0, .line = line};
+  struct lb_premise premise = {.use = lb_premise_use_of(key->name), .line = line};
   if (lb_premise_parse(value, &premise, err) < 0) return lb_error_prefix(err, "%s = %s: ", key->name, value);
   LB_APPEND(scenario->premises, scenario->premise_count) = premise;
   return 0;

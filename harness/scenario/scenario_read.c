@@ -243,11 +243,11 @@ static void take_steps(struct lb_step **to, size_t *to_count, struct lb_step **f
   for (size_t i = 0; i < *to_count; i++) (*to)[i].line = line;
 }
 
-/* `premise` and `safe` share a list, and one of them may stand in the file. */
-static void take_premises(struct lb_scenario *to, struct lb_scenario *from, bool of_safe, int line) {
+/* `premise`, `safe` and `test` share a list, and one of them may stand in the file. */
+static void take_premises(struct lb_scenario *to, struct lb_scenario *from, enum lb_premise_use use, int line) {
   for (size_t i = 0; i < from->premise_count; i++) {
     struct lb_premise *premise = &from->premises[i];
-    if (premise->of_safe != of_safe) continue;
+    if (premise->use != use) continue;
     struct lb_premise *taken = &LB_APPEND(to->premises, to->premise_count);
     *taken = *premise;
     taken->line = line;
@@ -290,7 +290,7 @@ static void take_over(const struct lb_scenario_key *key, struct lb_scenario *to,
       else take_steps(&to->steps, &to->step_count, &from->steps, &from->step_count, line);
       break;
     case LB_KEY_FACT: take_fact(to, from); break;
-    case LB_KEY_PREMISE: take_premises(to, from, strcmp(key->name, "safe") == 0, line); break;
+    case LB_KEY_PREMISE: take_premises(to, from, lb_premise_use_of(key->name), line); break;
     case LB_KEY_VERDICT: break;
   }
 }

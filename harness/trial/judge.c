@@ -317,17 +317,25 @@ static void decide_safe(const struct lb_stage *s, const struct lb_judgement *fou
   struct lb_error doubt;
   uint32_t out_client, holder;
   uint64_t ttl_ns = (uint64_t)scenario->ttl_ms * LB_NS_PER_MS;
-  bool asked, is_timeline = scenario->kind == LB_KIND_TIMELINE,
-              held_twice = is_timeline && found->check.double_holds > 0;
+  bool is_timeline = scenario->kind == LB_KIND_TIMELINE, held_twice = is_timeline && found->check.double_holds > 0;
   uint64_t needed = s->client_count > 1 && scenario->min_handoffs > 0 ? (uint64_t)scenario->min_handoffs : 0;
+/* A refusal beside a holder, or what the scenario names as a test in its place. */
+static bool was_tested(const struct lb_stage *s, struct lb_error *why) {
+  const struct lb_scenario *scenario = s->plan->scenario;
+  bool asked;
+  if (lb_premises_have(scenario, LB_PREMISE_OF_TEST))
+    return lb_premises_shown(scenario, &s->history, LB_PREMISE_OF_TEST, why);
+  if (lb_evidence_contested(&s->history, &asked)) return true;
+  lb_refuse(why, asked ? "clients asked while another one held the lock, and nobody answered"
+                       : "no client asked while another one held the lock or might have held it");
+  return false;
+}
+
   if (out->handoffs < needed)
     decide(out, LB_UNDECIDED, "%llu hand-offs, the scenario asks for %llu", (unsigned long long)out->handoffs,
            (unsigned long long)needed);
-  else if (is_timeline && (out->uncontested = !lb_evidence_contested(&s->history, &asked)))
-    decide(out, LB_UNDECIDED,
-           asked ? "clients asked while another one held the lock, and nobody answered"
-                 : "no client asked while another one held the lock or might have held it");
-  else if (!held_twice && !lb_premises_of_safe(scenario, &s->history, &doubt))
+  else if (is_timeline && (out->uncontested = !was_tested(s, &doubt))) decide(out, LB_UNDECIDED, "%s", doubt.text);
+  else if (!held_twice && !lb_premises_shown(scenario, &s->history, LB_PREMISE_OF_SAFE, &doubt))
     decide(out, LB_UNDECIDED, "%s", doubt.text);
   else if (is_timeline && !held_twice && !lb_premises_answered(scenario, &s->history, &doubt))
     decide(out, LB_UNDECIDED, "%s", doubt.text);

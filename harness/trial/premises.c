@@ -127,7 +127,7 @@ static bool is_observed(const struct lb_scenario *scenario, const struct lb_hist
 
 bool lb_premises_observed(const struct lb_scenario *scenario, const struct lb_history *history, struct lb_error *why) {
   for (size_t i = 0; i < scenario->premise_count; i++)
-    if (!scenario->premises[i].of_safe && !is_observed(scenario, history, i, why)) return false;
+    if (scenario->premises[i].use == LB_PREMISE_OF_ALL && !is_observed(scenario, history, i, why)) return false;
   return true;
 }
 
@@ -140,10 +140,17 @@ static bool is_observed_once(const struct lb_scenario *scenario, const struct lb
   return false;
 }
 
-bool lb_premises_of_safe(const struct lb_scenario *scenario, const struct lb_history *history, struct lb_error *why) {
+bool lb_premises_have(const struct lb_scenario *scenario, enum lb_premise_use use) {
+  for (size_t i = 0; i < scenario->premise_count; i++)
+    if (scenario->premises[i].use == use) return true;
+  return false;
+}
+
+bool lb_premises_shown(const struct lb_scenario *scenario, const struct lb_history *history, enum lb_premise_use use,
+                       struct lb_error *why) {
   for (size_t i = 0; i < scenario->premise_count; i++) {
     const struct lb_premise *premise = &scenario->premises[i];
-    if (!premise->of_safe || is_observed_once(scenario, history, premise)) continue;
+    if (premise->use != use || is_observed_once(scenario, history, premise)) continue;
     lb_refuse(why, "a safe trial would have to show \"%s\", and no step observed it", premise->text);
     return false;
   }

@@ -117,8 +117,8 @@ TEST(a_list_replaces_the_whole_list) {
   assert_string_equal(s.steps[0].text, "client 2 acquire within 1s");
   assert_int_equal(s.premise_count, 2); /* `safe` is a list of its own */
   assert_string_equal(s.premises[0].text, "client 2 holds");
-  assert_false(s.premises[0].of_safe);
-  assert_true(s.premises[1].of_safe);
+  assert_int_equal(s.premises[0].use, LB_PREMISE_OF_ALL);
+  assert_int_equal(s.premises[1].use, LB_PREMISE_OF_SAFE);
   lb_scenario_clear(&s);
 }
 

@@ -416,7 +416,7 @@ TEST(unknown_keys_are_named_with_the_nearest) {
       "f.ini:2: [campaign] has no key 'every_s', did you mean 'every_ms'? expected fault, every_ms, lasts_ms, progress_ms or delayed_restart");
   refused(
       "[proof]\nviolate = x\n",
-      "f.ini:2: [proof] has no key 'violate', did you mean 'violated'? expected violated, premise, safe or past_lease");
+      "f.ini:2: [proof] has no key 'violate', did you mean 'violated'? expected violated, premise, safe, test or past_lease");
   refused("[servers]\nfsync = 1\n", "f.ini:2: [servers] has no key 'fsync': expected storage");
   refused(
       "[scenario]\n= 5\n",
@@ -871,9 +871,9 @@ TEST(what_a_client_was_told_is_a_premise_too) {
   good(STEPS "[proof]\npremise = client 1 asked and was  granted\nsafe = client 1 asked and was not granted\n"
              "safe = client 1 asked and was refused\n");
   assert_string_equal(s.premises[0].text, "client 1 asked and was granted");
-  assert_true(s.premises[0].is && !s.premises[0].of_safe);
+  assert_true(s.premises[0].is && s.premises[0].use == LB_PREMISE_OF_ALL);
   assert_string_equal(s.premises[1].text, "client 1 asked and was not granted");
-  assert_true(!s.premises[1].is && s.premises[1].of_safe);
+  assert_true(!s.premises[1].is && s.premises[1].use == LB_PREMISE_OF_SAFE);
   assert_string_equal(s.premises[2].text, "client 1 asked and was refused");
   assert_false(lb_premise_same_subject(&s.premises[0], &s.premises[1]));
   refused(STEPS "[proof]\nsafe = client 2 asked and was granted\n",

@@ -142,12 +142,12 @@ STATES(a_premise_that_was_observed_changes_nothing, asks_for_a_premise(true), tw
 
 TEST(what_only_a_safe_trial_needs_is_asked_of_that_alone) {
   asks_for_a_premise(false);
-  w->scenario.premises[0].of_safe = true;
+  w->scenario.premises[0].use = LB_PREMISE_OF_SAFE;
   two_holds_apart();
   decides(LB_UNDECIDED, "a safe trial would have to show \"client 1 holds\", and no step observed it");
   two_holds_at_once();
   judge();
-  w->scenario.premises[0].of_safe = false;
+  w->scenario.premises[0].use = LB_PREMISE_OF_ALL;
   assert_decided(LB_VIOLATED, "");
 }
 
@@ -547,12 +547,12 @@ STATES(a_check_needs_to_stop_nobody_where_one_held_at_a_time, w->scenario.kind =
 /* What is asked of a safe trial is about the lock: a guard that did its work is safe without it, and one
  * that did nothing is not. */
 STATES(what_a_safe_trial_needs_is_waived_for_a_guard_that_did_its_work, asks_for_a_premise(false),
-       w->scenario.premises[0].of_safe = true, judged_at_the_resource(LB_GUARD_FENCE, true),
+       w->scenario.premises[0].use = LB_PREMISE_OF_SAFE, judged_at_the_resource(LB_GUARD_FENCE, true),
        assert_decided(LB_SAFE, ""));
 
 TEST(and_not_where_one_held_at_a_time) {
   asks_for_a_premise(false);
-  w->scenario.premises[0].of_safe = true;
+  w->scenario.premises[0].use = LB_PREMISE_OF_SAFE;
   w->scenario.kind = LB_KIND_TIMELINE;
   w->plan.guard = LB_GUARD_FENCE;
   two_holds_apart();

@@ -24,6 +24,13 @@ static struct lb_error why;
 typedef bool question(const struct lb_scenario *scenario, const struct lb_history *history, struct lb_error *why);
 static question *asks = lb_premises_observed;
 
+static bool of_safe(const struct lb_scenario *s, const struct lb_history *h, struct lb_error *ret) {
+  return lb_premises_shown(s, h, LB_PREMISE_OF_SAFE, ret);
+}
+static bool of_test(const struct lb_scenario *s, const struct lb_history *h, struct lb_error *ret) {
+  return lb_premises_shown(s, h, LB_PREMISE_OF_TEST, ret);
+}
+
 static bool observed(const char *scenario_text, const char *history_text) {
   struct lb_scenario scenario;
   struct lb_history history;
@@ -172,7 +179,7 @@ TEST(only_its_own_connection_speaks_for_a_client) {
 TEST(what_a_safe_trial_has_to_show_is_asked_of_it_alone) {
   static const char missing[] = "a safe trial would have to show \"client 1 holds\", and no step observed it";
   OBSERVED("safe = client 1 holds\n", HELD_NO_MORE);
-  asks = lb_premises_of_safe;
+  asks = of_safe;
   OBSERVED("safe = client 1 holds\n", HELD HELD_NO_MORE);
   OBSERVED("safe = client 1 does not hold\n", HELD HELD_NO_MORE);
   OBSERVED("premise = client 1 holds\n", HELD_NO_MORE);
@@ -180,6 +187,16 @@ TEST(what_a_safe_trial_has_to_show_is_asked_of_it_alone) {
   assert_string_equal(why.text, missing);
   assert_false(observed(FILE_OF("safe = client 1 does not hold\nsafe = client 1 holds\n"), HELD_NO_MORE));
   assert_string_equal(why.text, missing);
+  asks = lb_premises_observed;
+}
+
+TEST(what_tests_the_lock_is_no_matter_of_what_makes_it_safe) {
+  asks = of_test;
+  OBSERVED("safe = client 1 holds\n", HELD_NO_MORE);
+  OBSERVED("test = client 1 asked and was not granted\n", ASKS GAVE_UP(",\"ok\":false") REPLY("unknown"));
+  assert_false(observed(FILE_OF("test = client 1 asked and was not granted\n"), HELD)); /* it did not ask */
+  assert_string_equal(
+      why.text, "a safe trial would have to show \"client 1 asked and was not granted\", and no step observed it");
   asks = lb_premises_observed;
 }
 
