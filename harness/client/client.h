@@ -47,7 +47,9 @@ struct lb_command {
   lb_ns deadline; /* true time, whatever the client's clock says */
   size_t argument;
   uint32_t key;
-  bool shared; /* acquire: as a reader */
+  bool shared;    /* acquire: as a reader */
+  int64_t ttl_ms; /* acquire: of its lease; 0 = that of the plan */
+  lb_ns wait_ns, hold_ns, rest_ns;
   char text[32];
 };
 

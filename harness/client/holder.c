@@ -50,7 +50,7 @@ static void owe(struct lb_holder *h) {
     for (size_t i = 1; i < h->debt_count; i++) h->debt[i - 1] = h->debt[i];
     h->debt_count--;
   }
-  h->debt[h->debt_count++] = (struct lb_debt){.key = h->key, .grant = h->grant};
+  h->debt[h->debt_count++] = (struct lb_debt){.key = h->key, .ttl_ms = h->ttl_ms, .grant = h->grant};
 }
 
 static lb_ns renew_in(const struct lb_holder *h, lb_ns now, lb_ns pause) {
@@ -85,7 +85,8 @@ static void end_hold(struct lb_holder *h, enum lb_event_kind how) {
 
 static void put_aside(struct lb_holder *h) {
   if (!h->holding) return;
-  h->kept[h->kept_count++] = (struct lb_hold){h->key, h->grant, h->value_read, h->claim, h->claimed, h->renew_at};
+  h->kept[h->kept_count++] =
+      (struct lb_hold){h->key, h->ttl_ms, h->grant, h->value_read, h->claim, h->claimed, h->renew_at};
   h->holding = false;
 }
 
@@ -93,7 +94,7 @@ static void take(struct lb_holder *h, size_t i) {
   const struct lb_hold hold = h->kept[i];
   h->kept_count--;
   memmove(&h->kept[i], &h->kept[i + 1], (h->kept_count - i) * sizeof hold);
-  h->key = hold.key, h->grant = hold.grant, h->value_read = hold.value_read;
+  h->key = hold.key, h->ttl_ms = hold.ttl_ms, h->grant = hold.grant, h->value_read = hold.value_read;
   h->claim = hold.claim, h->claimed = hold.claimed, h->renew_at = hold.renew_at;
   h->holding = true;
 }
@@ -182,6 +183,7 @@ static void pay_debts(struct lb_holder *h, lb_ns deadline) {
   size_t kept = 0;
   for (size_t i = 0; i < h->debt_count; i++) {
     struct lb_lock lock = lb_holder_lock(h, h->debt[i].key, name);
+    lock.ttl_ms = h->debt[i].ttl_ms;
     int r = lb_hook_call(h, LB_HOOK_RELEASE, &lock, &h->debt[i].grant, deadline);
     if (r == LB_OK || r == LB_LOST) record_of(h, h->debt[i].key, LB_EV_RELEASED, (struct lb_event){0});
     else h->debt[kept++] = h->debt[i];
@@ -201,11 +203,12 @@ static lb_ns pay_again(struct lb_holder *h, lb_ns due, lb_ns deadline) {
 /* What it holds besides is kept up while it asks, as by a watchdog. */
 static void keep_up(struct lb_holder *h) {
   const uint32_t key = h->key;
+  const int64_t ttl_ms = h->ttl_ms;
   const struct lb_grant grant = h->grant;
   if (lb_holder_due(h) > lb_now(h->env)) return;
   lb_holder_renew(h);
   put_aside(h);
-  h->key = key, h->grant = grant;
+  h->key = key, h->ttl_ms = ttl_ms, h->grant = grant;
 }
 
 /* By the protocol's own wait, if it has one and it works; otherwise by backoff. Whether there was a wake-up or the time
@@ -363,6 +366,7 @@ int lb_holder_acquire(struct lb_holder *h, uint32_t key, lb_ns deadline) {
   if (h->holding && h->kept_count + 1 == LB_HOLDS_MAX)
     return lb_fail(h->env, -EMFILE, "it holds %d locks already", LB_HOLDS_MAX);
   put_aside(h);
+  if (h->next_ttl_ms) h->ttl_ms = h->next_ttl_ms;
   if (h->debt_count) pay_debts(h, lb_earlier(deadline, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS));
   h->key = key;
   h->grant = LB_GRANT_INIT;

@@ -22,9 +22,10 @@ struct lb_holder {
   struct lb_session *session;
   struct lb_env *env;
   struct lb_memory *memory;
-  uint32_t client; /* its number */
-  size_t log;      /* of the memory, which this thread writes */
-  int64_t ttl_ms;
+  uint32_t client;     /* its number */
+  size_t log;          /* of the memory, which this thread writes */
+  int64_t ttl_ms;      /* of what it asks for, or is busy with */
+  int64_t next_ttl_ms; /* of the next acquire; 0 = as before */
   /* How long it waits for the reply to one request before it retries, as a client library with a time limit does; 0 =
    * until the deadline of the acquire. Not for a protocol that queues, whose try may be the wait for its turn. */
   int64_t request_ms;
@@ -63,6 +64,7 @@ struct lb_holder {
   /* Its other holds, the latest one last. */
   struct lb_hold {
     uint32_t key;
+    int64_t ttl_ms;
     struct lb_grant grant;
     uint64_t value_read, claim;
     bool claimed;
@@ -73,6 +75,7 @@ struct lb_holder {
    * next attempt and, while it is refused, during it. */
   struct lb_debt {
     uint32_t key;
+    int64_t ttl_ms;
     struct lb_grant grant;
   } debt[LB_DEBTS_MAX];
   size_t debt_count;

@@ -85,6 +85,7 @@ static void work_inside(struct lb_program *p, lb_ns duration) {
 static int do_acquire(struct lb_program *p, const struct lb_command *c) {
   int r = need_session(p, c->deadline);
   p->holder.shared = c->shared;
+  p->holder.next_ttl_ms = c->ttl_ms ? c->ttl_ms : p->plan->ttl_ms;
   return r == LB_OK ? lb_holder_acquire(&p->holder, c->key, c->deadline) : r;
 }
 

@@ -255,13 +255,13 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                             .needs = LB_NEED_CLOCKS,
                             .drawn = true},
     [LB_STEP_ACQUIRE] =
-        {.form = "client N acquire [shared] [lock L] within T",
+        {.form = "client N acquire [shared] [lock L] [ttl D] within T",
          .help =
-             "tries until it is granted or T has passed. A holder asks once more. L: one of several locks, else 1. `shared`: as a reader",
+             "tries until it is granted or T has passed. A holder asks once more. L: one of several locks, else 1. `shared`: as a reader. D: the length of its own lease, else `ttl_ms`",
          .class = LB_STEP_COMMAND,
          .asks = true},
     [LB_STEP_BEGIN_ACQUIRE] =
-        {.form = "client N begin acquire [shared] [lock L] within T",
+        {.form = "client N begin acquire [shared] [lock L] [ttl D] within T",
          .help = "the same, and the next steps go on meanwhile. The next step of this client waits for its outcome",
          .class = LB_STEP_COMMAND,
          .asks = true,

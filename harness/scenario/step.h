@@ -110,17 +110,19 @@ struct lb_step {
    * Then within_ms is filled in by scenario.c. */
   bool delayed;
   int64_t beyond_ms;
-  int64_t jitter_ms;  /* slow: by so much more or less, at most within_ms */
-  double loss;        /* slow: so many of the packets are lost, from 0 to 1 */
-  int lock;           /* which lock a client asks for, lets go of or works under, from 0 */
-  bool shared;        /* acquire: as a reader */
-  int after;          /* drop next, hold next: so many messages pass before */
-  bool monotonic;     /* clock jump: of the monotonic clock, not the wall clock */
-  int64_t offset_ms;  /* clock jump */
-  double rate;        /* clock rate */
-  char point[32];     /* stop, crash */
-  const char *policy; /* fill memory: a policy of Redis; NULL = another step */
-  char *text;         /* as written */
+  int64_t jitter_ms;        /* slow: by so much more or less, at most within_ms */
+  double loss;              /* slow: so many of the packets are lost, from 0 to 1 */
+  int lock;                 /* which lock a client asks for, lets go of or works under, from 0 */
+  bool shared;              /* acquire: as a reader */
+  int64_t ttl_ms;           /* acquire: of its lease; 0 = that of the scenario */
+  int64_t hold_ms, rest_ms; /* meanwhile: how long it holds, and rests before it asks again */
+  int after;                /* drop next, hold next: so many messages pass before */
+  bool monotonic;           /* clock jump: of the monotonic clock, not the wall clock */
+  int64_t offset_ms;        /* clock jump */
+  double rate;              /* clock rate */
+  char point[32];           /* stop, crash */
+  const char *policy;       /* fill memory: a policy of Redis; NULL = another step */
+  char *text;               /* as written */
   int line;
   uint32_t number; /* its place among the steps, from 1; of a drawn fault: in the schedule */
 };

@@ -64,13 +64,27 @@ static int delay_parse(const char *word, struct lb_step *ret, struct lb_error *w
   return 0;
 }
 
-static int time_parse(const char *word, struct lb_step *ret, struct lb_error *why) {
-  if (strncmp(word, DELAY, strlen(DELAY)) == 0) return delay_parse(word, ret, why);
+/* Into the field that it is for. */
+static int length_parse(const char *word, int64_t *ret, struct lb_error *why) {
   int64_t ms = duration_ms(word);
   if (ms < 1 || ms > DURATION_MAX_MS)
     return lb_refuse(why, "'%s': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m", word);
-  ret->within_ms = ms;
-  return 0;
+  return *ret = ms, 0;
+}
+
+static int ttl_parse(const char *word, struct lb_step *ret, struct lb_error *why) {
+  return length_parse(word, &ret->ttl_ms, why);
+}
+static int hold_parse(const char *word, struct lb_step *ret, struct lb_error *why) {
+  return length_parse(word, &ret->hold_ms, why);
+}
+static int rest_parse(const char *word, struct lb_step *ret, struct lb_error *why) {
+  return length_parse(word, &ret->rest_ms, why);
+}
+
+static int time_parse(const char *word, struct lb_step *ret, struct lb_error *why) {
+  if (strncmp(word, DELAY, strlen(DELAY)) == 0) return delay_parse(word, ret, why);
+  return length_parse(word, &ret->within_ms, why);
 }
 
 static int jitter_parse(const char *word, struct lb_step *ret, struct lb_error *why) {
@@ -282,6 +296,9 @@ static int take(struct cursor *c, const char *part, struct lb_step *step) {
   if (same_part(part, "P")) return take_value(c, part, loss_parse, step);
   if (same_part(part, "L")) return take_value(c, part, lock_parse, step);
   if (same_part(part, "K")) return take_value(c, part, after_parse, step);
+  if (same_part(part, "D")) return take_value(c, part, ttl_parse, step);
+  if (same_part(part, "H")) return take_value(c, part, hold_parse, step);
+  if (same_part(part, "I")) return take_value(c, part, rest_parse, step);
   if (*part != '[') return take_word(c, part);
   int number = take_optional(c, part);
   step->monotonic = step->verb == LB_STEP_CLOCK_JUMP && number == 2;

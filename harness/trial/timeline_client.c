@@ -116,7 +116,11 @@ static int tell(struct lb_stage *s, const struct lb_step *step) {
   struct lb_command command = {.verb = verb,
                                .deadline = lb_in_ms(step->within_ms > 0 ? step->within_ms : QUICK_MS),
                                .key = (uint32_t)step->lock,
-                               .shared = step->shared};
+                               .shared = step->shared,
+                               .ttl_ms = step->ttl_ms,
+                               .wait_ns = (lb_ns)step->within_ms * LB_NS_PER_MS,
+                               .hold_ns = (lb_ns)step->hold_ms * LB_NS_PER_MS,
+                               .rest_ns = (lb_ns)step->rest_ms * LB_NS_PER_MS};
   if (lb_step_row(step)->asks) { /* what is awaited of this acquire must not be found of an earlier one */
     atomic_store(&lb_stage_state(s, client)->granted, false);
     atomic_store(&lb_stage_state(s, client)->gave_up, false);

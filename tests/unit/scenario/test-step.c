@@ -280,7 +280,8 @@ TEST(a_verb_of_the_other_kind_is_not_suggested) {
 }
 
 STATES(a_verb_of_a_client_needs_its_client,
-       refused("acquire within 5s", "found 'acquire', expected 'client': client N acquire [shared] [lock L] within T"),
+       refused("acquire within 5s",
+               "found 'acquire', expected 'client': client N acquire [shared] [lock L] [ttl D] within T"),
        refused("begin acquire within 5s", "found 'begin', ..."),
        refused("client holder read", "'client holder': expected client and its number from 1 to 128"));
 
@@ -309,9 +310,11 @@ TEST(a_step_that_ends_early_says_what_is_missing) {
   refused("cut primary to", "it ends where a role was expected: " ROLES);
   refused("cut primary from", "it ends where a role was expected: " ROLES);
   refused("client 1", "it ends early: expected " CLIENT_VERBS);
-  refused("client 1 acquire",
-          "it ends where 'shared', 'lock' or 'within' was expected: client N acquire [shared] [lock L] within T");
-  refused("client 1 acquire within", "it ends where 'T' was expected: client N acquire [shared] [lock L] within T");
+  refused(
+      "client 1 acquire",
+      "it ends where 'shared', 'lock', 'ttl' or 'within' was expected: client N acquire [shared] [lock L] [ttl D] within T");
+  refused("client 1 acquire within",
+          "it ends where 'T' was expected: client N acquire [shared] [lock L] [ttl D] within T");
   refused("wait", "it ends where 'T' was expected: wait T");
 }
 
