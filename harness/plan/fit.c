@@ -194,6 +194,14 @@ static bool names_server_of(const struct lb_step *step) {
   return step->verb == LB_STEP_OBSERVE_SERVER || step->a.kind == LB_ROLE_SERVER_OF || step->b.kind == LB_ROLE_SERVER_OF;
 }
 
+/* Servers that know sessions by numbers need that of the client. The others know it by its address. */
+static bool keeps_places(const struct fitting *f) {
+  const struct lb_family *family = f->topology->family;
+  if (!family->has_place) return false;
+  if (family->has_session) return f->protocol->traits & LB_TRAIT_QUEUES && lb_proofs(f->protocol)->session_id;
+  return f->protocol->traits & (LB_TRAIT_QUEUES | LB_TRAIT_WAITS_INSIDE);
+}
+
 /* What a step asks of a system that not every system has. Points belong to the protocol or to every
  * client (holder.h). */
 static void check_meaning(struct fitting *f, const struct lb_step *step) {

@@ -384,6 +384,12 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                                .needs = LB_NEED_ASKED},
     [LB_STEP_AWAIT_STOPPED] = {.form = "await client N is stopped within T",
                                .help = "waits until it stands still at the armed point. Not in time = undecided",
+    [LB_STEP_AWAIT_PLACE] =
+        {.form = "await client N has a place within T",
+         .help =
+             "waits until the servers have a place in the queue for its present session, by asking them. Not in time = stuck or delayed",
+         .class = LB_STEP_CONDITION,
+         .needs = LB_NEED_ASKED | LB_NEED_PLACE},
                                .class = LB_STEP_CONDITION,
                                .needs = LB_NEED_ASKED},
     [LB_STEP_AWAIT_CRASHED] = {.form = "await client N has crashed within T",

@@ -76,6 +76,9 @@ struct lb_family {
   /* 1 = this server knows the session with that number (lb_proofs.session_id), 0 = not. One that has run out counts
    * until it was ended. */
   int (*has_session)(struct lb_cluster *cluster, size_t index, uint64_t id, lb_ns deadline);
+  /* 1 = this server has a place in a queue for the client with this address or this session, a hold included; 0 = it has
+   * none. NULL = it cannot be asked. */
+  int (*has_place)(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline);
   /* 1 = this server says that it serves no client now, 0 = it serves. NULL = it never says so. */
   int (*left)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
   /* 0 = this server says that it has started, although it may not serve yet for want of a majority. NULL = it says

@@ -156,6 +156,20 @@ static int has_session(struct lb_cluster *cluster, size_t index, uint64_t id, lb
   return r < 0 ? r : found;
 }
 
+/* A key on its lease. */
+static int has_place(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline) {
+  const struct lb_server *server = &cluster->server[index];
+  json_t *said = NULL;
+  char number[24];
+  (void)client;
+  snprintf(number, sizeof number, "%llu", (unsigned long long)id);
+  int r = call_at(cluster, at(server, server->port), "/v3/lease/timetolive",
+                  json_pack("{s:s,s:b}", "ID", number, "keys", 1), deadline, &said);
+  bool any = json_array_size(json_object_get(said, "keys")) > 0;
+  json_decref(said);
+  return r < 0 ? r : any;
+}
+
 /* Revokes the lease even if its client renews it. On a busy machine a request may time out, so it is sent again. */
 static int end_session(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline,
                        struct lb_text *said) {
@@ -321,6 +335,7 @@ const struct lb_family lb_family_etcd = {
     .healthy = all_follow,
     .primary = primary,
     .has_session = has_session,
+    .has_place = has_place,
     .left = left,
     .runs = runs,
     .commits = commits,

@@ -264,6 +264,17 @@ static int end_session(struct lb_cluster *cluster, size_t index, const char *cli
   return r;
 }
 
+/* A process of that client waits for a lock, or has one that it took by name. */
+static int has_place(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline) {
+  static const char places[] =
+      "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE client_addr = $1::inet"
+      " AND (NOT granted OR locktype = 'advisory')";
+  char count[1][64];
+  (void)id;
+  int r = ask_until(cluster, index, deadline, &(struct question){places, client, count, 1});
+  return r < 0 ? r : strcmp(count[0], "0") != 0;
+}
+
 /* A table is made of what it has no room for. Rows for which there is a page already are taken all the same, and so is
  * the log, until its file is full. */
 static int need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
@@ -354,6 +365,7 @@ const struct lb_family lb_family_postgres = {
     .healthy = serving,
     .primary = primary,
     .caught_up = caught_up,
+    .has_place = has_place,
     .wall_ms = wall_ms,
     .commits = commits,
     .counts = counts,

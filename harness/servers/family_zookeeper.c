@@ -202,8 +202,9 @@ static int requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, ui
   return ask_number(cluster, index, "Received: ", deadline, ret);
 }
 
-/* A session that has run out is counted down no more, but its nodes are there until its end has been committed. */
-static int has_session(struct lb_cluster *cluster, size_t index, uint64_t id, lb_ns deadline) {
+/* Whether the leader's dump has the session behind this text: in the first part all are listed, then those with nodes of
+ * their own. */
+static int dump_has(struct lb_cluster *cluster, size_t index, const char *behind, uint64_t id, lb_ns deadline) {
   char said[32768], number[24];
   int r = four_letters(cluster, index, "dump", said, sizeof said, deadline);
   if (r < 0) return r;
@@ -215,6 +216,16 @@ static int has_session(struct lb_cluster *cluster, size_t index, uint64_t id, lb
   for (const char *at = said; (at = strstr(at, number)); at++)
     if (!isxdigit((unsigned char)at[strlen(number)])) return 1;
   return 0;
+}
+
+/* A session that has run out is counted down no more, but its nodes are there until its end has been committed. */
+static int has_session(struct lb_cluster *cluster, size_t index, uint64_t id, lb_ns deadline) {
+  return dump_has(cluster, index, "SessionTracker dump", id, deadline);
+}
+
+static int has_place(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline) {
+  (void)client;
+  return dump_has(cluster, index, "Sessions with Ephemerals", id, deadline);
 }
 
 /* ---- its time -------------------------------------------------------------------------------- */
@@ -477,6 +488,7 @@ const struct lb_family lb_family_zookeeper = {
     .left = left,
     .runs = runs,
     .has_session = has_session,
+    .has_place = has_place,
     .wall_ms = wall_ms,
     .mono_ms = mono_ms,
     .commits = commits,

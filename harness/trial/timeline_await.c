@@ -224,6 +224,25 @@ static int await_session(struct lb_stage *s, const struct lb_step *step) {
   return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, cluster->env->err);
 }
 
+/* Of the session that the client has had since its latest try. */
+static int await_place(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_cluster *cluster = &s->cluster;
+  const struct lb_client *client = lb_timeline_client(s, step);
+  lb_ns deadline = lb_in_ms(step->within_ms);
+  int has;
+  do {
+    int leader = lb_cluster_primary(cluster, deadline);
+    has = leader < 0 ? leader
+                     : cluster->topology->family->has_place(cluster, (size_t)leader, client->host->address,
+                                                            atomic_load(&lb_stage_state(s, client)->session), deadline);
+    if (has == 1) return met(s, step);
+    lb_sleep_ms(POLL_MS);
+  } while (lb_clock_ns() < deadline);
+  if (has == 0) return in_vain(s, step, "the servers have none");
+  not_met(s, step);
+  return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, cluster->env->err);
+}
+
 /* A server may have answered before it writes: one that is in the middle of a sync keeps it for its next timer, up to a
  * tenth of a second later. So it has to have synced all for longer than that. */
 static int let_sync(struct lb_stage *s, const struct lb_step *step) {
@@ -317,6 +336,7 @@ const struct lb_play lb_parts_of_conditions[LB_VERB_COUNT] = {
     [LB_STEP_AWAIT_FAILOVER] = {await_failover},
     [LB_STEP_AWAIT_ASKS] = {await_client, .met = asks},
     [LB_STEP_AWAIT_WAITS] = {await_client, .met = waits},
+    [LB_STEP_AWAIT_PLACE] = {await_place},
     [LB_STEP_AWAIT_HOLDS] = {await_client, .met = holds},
     [LB_STEP_AWAIT_GRANTED] = {await_client, .met = is_granted},
     [LB_STEP_AWAIT_GAVE_UP] = {await_gave_up},

@@ -43,8 +43,8 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 #define CUTS "cut A [from] B or cut A to B"
 #define SLOW "slow A to B T [jitter J] [loss P]"
 #define CLOCKS "clock A [wall|monotonic] OFFSET or clock A rate R"
-#define AWAIT_CLIENT                                                                                                                                                                                       \
-  "await client N asks within T, await client N waits within T, await client N holds within T, await client N is granted within T, await client N gave up within T, await client N has written within T, " \
+#define AWAIT_CLIENT                                                                                                                                                                                                                            \
+  "await client N asks within T, await client N waits within T, await client N holds within T, await client N is granted within T, await client N gave up within T, await client N has a place within T, await client N has written within T, " \
   "await client N is stopped within T, await client N has crashed within T"
 #define AWAIT_WOKEN "await client N is woken within T"
 
@@ -66,7 +66,7 @@ TEST(every_form_of_the_table_has_an_example_that_parses) {
       "client 2 start within 10s, stop client 1 at after-check, crash client 2 at after-setnx, "
       "hang client 2 at before-check, gate client 1 at after-set, pass client 1, await failover within 20s, "
       "await client 1 asks within 1s, await client 2 waits within 3s, await client 2 holds within 3s, "
-      "await client 2 is granted within 3s, await client 2 gave up within 3s, "
+      "await client 2 is granted within 3s, await client 2 gave up within 3s, await client 2 has a place within 3s, "
       "await client 128 has written within 1m, await client 2 is stopped within 1s, "
       "await client 2 has crashed within 1s, await client 2 is woken within 1s, "
       "await key absent on node 2 within 1s, await replica node 2 is online and caught up within 1s, "
