@@ -132,7 +132,7 @@ const struct lb_protocol lb_pg_advisory_xact = {
     .summary =
         "PostgreSQL's transaction-level advisory lock: it lives in the memory of a server, as long as a transaction",
     .topologies = pg_topologies,
-    .facts = "ends=transaction number=open lost=other",
+    .facts = "ends=transaction number=open lost=other comes-first=readers",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_SHARED | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
     .options = transaction_options,
     .points = xact_points,

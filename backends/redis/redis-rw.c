@@ -111,7 +111,7 @@ const struct lb_protocol lb_redis_rw = {
     .abi = LB_ABI,
     .name = "redis-rw",
     .summary = "one Redis server: a hash of mode and holders, which readers share and a writer has alone",
-    .facts = "waits=by-lease",
+    .facts = "waits=by-lease comes-first=readers",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_WAKES | LB_TRAIT_SHARED | LB_TRAIT_NEEDS_MEMORY |
               LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     /* after-take: the reply has been read, or given up, and not been looked at. */

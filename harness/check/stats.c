@@ -41,15 +41,25 @@ struct key {
   bool wanted;           /* a client has asked since the latest grant ... */
   uint64_t wanted_since; /* ... or was waiting then: since that time */
   uint64_t asked_until;  /* without a client that asks: until then there was one */
+  uint64_t granted[2];   /* how often so far: to writers, to readers */
+};
+
+struct turn {            /* of a client that asks as a reader, or as a writer */
+  bool waits;            /* it has asked since its latest grant ... */
+  uint64_t since, until; /* ... for the first time then; and was last refused then, 0 = not yet */
+  uint64_t asked;        /* its latest request ... */
+  uint32_t key;          /* ... of this key */
+  uint64_t before;       /* grants of the key that it cannot share, when it first asked for it; and its own since */
+  bool passed;           /* others were granted the key since it waits */
 };
 
 struct client {
   bool asked;       /* in the window */
   uint32_t waiting; /* attempts under way */
   uint64_t grants;
-  bool asks, answered, granted;        /* ever */
-  bool denied;                         /* it has asked since its latest grant ... */
-  uint64_t denied_since, denied_until; /* ... for the first time then; and was last refused then, 0 = not yet */
+  bool asks, answered, granted; /* ever */
+  bool shared;                  /* its latest request is that of a reader */
+  struct turn turn[2];          /* as a writer, as a reader */
 };
 
 struct pass {
@@ -168,36 +178,73 @@ static void close_wants(struct pass *p) {
 
 /* ---- who is left out --------------------------------------------------------------------------------------------- */
 
-static void keep_longest_denial(const struct client *c, uint32_t number, uint64_t until, int64_t *ns, uint32_t *who) {
-  if ((int64_t)(until - c->denied_since) <= *ns) return;
-  *ns = (int64_t)(until - c->denied_since);
-  *who = number;
+/* What a reader cannot share it with is a writer; a writer shares with nobody. */
+static uint64_t conflicting(const struct key *key, bool shared) {
+  return key->granted[0] + (shared ? 0 : key->granted[1]);
+}
+
+static void keep_longest(struct lb_turn *longest, const struct lb_turn *turn) {
+  if (turn->ns > longest->ns) *longest = *turn;
+}
+
+static struct lb_turn turn_of(const struct turn *turn, uint32_t client, bool shared, uint64_t until) {
+  uint64_t since = turn->until ? turn->since : turn->asked;
+  return (struct lb_turn){(int64_t)(until - since), client, shared, since};
+}
+
+static void begin_turn(struct pass *p, struct client *c, const struct lb_event *e) {
+  c->asks = true;
+  c->shared = e->flags & LB_EVF_SHARED;
+  struct turn *turn = &c->turn[c->shared];
+  turn->asked = e->t > p->begin_t ? e->t : p->begin_t;
+  if (!turn->waits || turn->key != e->key) turn->before = conflicting(&p->keys[e->key], c->shared);
+  turn->key = e->key;
+  if (!turn->waits) turn->waits = true, turn->since = turn->asked, turn->until = 0, turn->passed = false;
+}
+
+/* Of a client that asked nobody knows how, the grant says it. */
+static void be_granted(struct pass *p, struct client *c, const struct lb_event *e) {
+  bool shared = c->shared || e->flags & LB_EVF_SHARED;
+  struct turn *turn = &c->turn[shared];
+  if (turn->waits && e->t > turn->asked) {
+    struct lb_turn whole = turn_of(turn, e->client, shared, e->t);
+    keep_longest(&p->stats->longest, &whole);
+    if (turn->passed) keep_longest(&p->stats->left_out, &whole);
+  }
+  turn->waits = false;
+  c->turn[!shared].before += c->turn[!shared].key == e->key;
+  p->keys[e->key].granted[shared]++;
 }
 
 /* Only the time up to an answer counts: a request without an answer is not the lock's refusal. */
 static void follow(struct pass *p, const struct lb_event *e, size_t event) {
   struct client *c = &p->clients[e->client];
   bool refused = e->kind == LB_EV_BUSY || (e->kind == LB_EV_UNKNOWN && e->flags & LB_EVF_REFUSED);
-  if (e->kind == LB_EV_ACQUIRE && !c->denied)
-    c->denied = true, c->denied_since = e->t > p->begin_t ? e->t : p->begin_t, c->denied_until = 0;
-  if (refused && event < p->end && e->t > c->denied_since) c->denied_until = e->t;
-  if (e->kind == LB_EV_GRANTED && c->denied && c->denied_until)
-    keep_longest_denial(c, e->client, e->t, &p->stats->left_out_ns, &p->stats->left_out);
-  if (e->kind == LB_EV_GRANTED || e->kind == LB_EV_CRASH) c->denied = false;
-  c->asks |= e->kind == LB_EV_ACQUIRE;
+  bool ends = refused || e->kind == LB_EV_UNKNOWN || e->kind == LB_EV_TIMEOUT || e->kind == LB_EV_GRANTED;
+  if (e->kind == LB_EV_CRASH) c->turn[0].waits = c->turn[1].waits = false;
+  if (e->key == LB_NO_NAME) return;
+  if (e->kind == LB_EV_ACQUIRE) begin_turn(p, c, e);
+  struct turn *turn = &c->turn[c->shared];
+  if (ends) turn->passed |= conflicting(&p->keys[e->key], c->shared) > turn->before;
+  if (refused && event < p->end && e->t > turn->since) turn->until = e->t;
+  if (e->kind == LB_EV_GRANTED) be_granted(p, c, e);
   c->granted |= e->kind == LB_EV_GRANTED;
   c->answered |= refused || e->kind == LB_EV_GRANTED;
 }
 
-static void close_denials(const struct pass *p) {
+static void close_turns(const struct pass *p) {
   struct lb_stats *st = p->stats;
   for (uint32_t i = 0; i < p->history->clients.count; i++) {
     const struct client *c = &p->clients[i];
     st->unanswered += c->asks && !c->answered;
     st->never_granted += c->answered && !c->granted;
-    if (!c->denied || !c->denied_until) continue;
-    keep_longest_denial(c, i, c->denied_until, &st->left_out_ns, &st->left_out);
-    keep_longest_denial(c, i, c->denied_until, &st->left_out_open_ns, &st->left_out_open);
+    for (int shared = 0; shared < 2; shared++) {
+      const struct turn *turn = &c->turn[shared];
+      if (!turn->waits || !turn->until) continue;
+      struct lb_turn whole = turn_of(turn, i, shared, turn->until);
+      keep_longest(&st->longest, &whole);
+      if (turn->passed) keep_longest(&st->left_out, &whole), keep_longest(&st->left_out_open, &whole);
+    }
   }
 }
 
@@ -406,7 +453,7 @@ static void judge_fairness(const struct pass *p) {
 void lb_stats_history(const struct lb_history *history, struct lb_stats *ret) {
   struct pass p = {.history = history, .stats = ret};
   memset(ret, 0, sizeof *ret);
-  ret->no_grant_ns = ret->no_grant_open_ns = ret->left_out_ns = ret->left_out_open_ns = -1;
+  ret->no_grant_ns = ret->no_grant_open_ns = ret->longest.ns = ret->left_out.ns = ret->left_out_open.ns = -1;
   find_window(&p);
   prepare(&p);
   for (size_t i = 0; i < history->count; i++) {
@@ -415,7 +462,7 @@ void lb_stats_history(const struct lb_history *history, struct lb_stats *ret) {
   }
   close_second(&p);
   close_wants(&p);
-  close_denials(&p);
+  close_turns(&p);
   judge_fairness(&p);
   if (ret->seconds > 0)
     ret->grants_per_s = (double)ret->grants / ret->seconds, ret->handoffs_per_s = (double)ret->handoffs / ret->seconds;

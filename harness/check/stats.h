@@ -62,14 +62,20 @@ struct lb_stats {
     uint32_t key;
     uint64_t since, until;   /* of the clock of the events */
   } no_grant, no_grant_open; /* these times, the first of the longest; all zero if no client waited */
-  /* For one client that is refused while others are granted the lock: from its first request after its latest grant to
-   * its latest refusal, or to its next grant. */
-  int64_t left_out_ns, left_out_open_ns; /* the longest, and that of a client not granted again; -1 = none */
-  uint32_t left_out, left_out_open;      /* the clients */
-  uint32_t unanswered;                   /* clients that asked, and never were granted a key nor refused one */
-  uint32_t never_granted;                /* clients that were refused, and never granted any */
-  struct lb_second *series;              /* every second of the window, the last one perhaps cut short */
-  size_t series_count;                   /* 0 if the window is longer than LB_STATS_SECONDS_MAX */
+  /* For one client as a reader or as a writer: from its first request after its latest grant to its latest refusal, or
+   * to its next grant. A request alone counts if it was granted. */
+  struct lb_turn {
+    int64_t ns; /* -1 = none */
+    uint32_t client;
+    bool shared;    /* it asked as a reader */
+    uint64_t since; /* by the clock of the events */
+  } longest;
+  struct lb_turn left_out;      /* the longest in which others were granted the key that they could not share with it */
+  struct lb_turn left_out_open; /* the same of a client that was not granted it again */
+  uint32_t unanswered;          /* clients that asked, and never were granted a key nor refused one */
+  uint32_t never_granted;       /* clients that were refused, and never granted any */
+  struct lb_second *series;     /* every second of the window, the last one perhaps cut short */
+  size_t series_count;          /* 0 if the window is longer than LB_STATS_SECONDS_MAX */
 };
 #define LB_STATS_SECONDS_MAX 604800 /* a week; bounds the memory that a file with wild times can ask for */
 

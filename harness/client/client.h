@@ -23,6 +23,7 @@ enum lb_client_verb {
   LB_DO_WORK,    /* critical sections, one after the other, until memory.phase is LB_PHASE_STOP */
   LB_DO_ACQUIRE, /* this and the next ones: of key `key` */
   LB_DO_SECTION, /* acquire until the deadline, read, write, release */
+  LB_DO_REPEAT,  /* acquire within `wait_ns`, read, hold, write, release, rest; until memory.phase is LB_PHASE_STOP */
   LB_DO_RELEASE,
   LB_DO_READ,
   LB_DO_READ_EARLY, /* although it does not hold */

@@ -49,6 +49,7 @@ struct lb_client_state {
   _Atomic bool gate_open;
   _Atomic bool hangs;      /* ... hangs, until the controller says that it does not */
   _Atomic uint32_t writes; /* accepted writes since it was granted, without those that came late */
+  _Atomic uint32_t rounds; /* of LB_DO_REPEAT: how often it was granted the lock */
   _Atomic bool on_its_way; /* `letter` has left the client, or an earlier life of it, and has not arrived */
   struct lb_letter letter;
   struct lb_wall_told wall;    /* its wall clock, see env.h */

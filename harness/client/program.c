@@ -110,9 +110,9 @@ static lb_ns length_of(struct lb_program *p, lb_ns mean, bool random) {
 }
 
 /* A reader looks again in place of the write: nothing may have changed while it held. */
-static void do_critical_section(struct lb_program *p) {
+static void do_critical_section(struct lb_program *p, lb_ns hold_ns) {
   if (lb_holder_read(&p->holder) != LB_OK) return;
-  work_inside(p, length_of(p, p->plan->work.hold_ns, p->plan->work.hold_random));
+  work_inside(p, hold_ns);
   if (p->holder.shared) lb_holder_read(&p->holder);
   else lb_holder_write(&p->holder);
 }
@@ -160,12 +160,30 @@ static int do_work(struct lb_program *p) {
       continue;
     }
     if (lb_holder_acquire(&p->holder, next_key(p), as_seen(p, lb_clock_ns() + work->wait_ns)) == LB_OK) {
-      do_critical_section(p);
+      do_critical_section(p, length_of(p, work->hold_ns, work->hold_random));
       lb_holder_release(&p->holder, as_seen(p, lb_clock_ns() + work->wait_ns));
     }
     rest_between(p);
   }
   p->holder.due = 0;
+  return LB_OK;
+}
+
+/* Beside the steps of a timeline. */
+static int do_repeat(struct lb_program *p, const struct lb_command *c) {
+  struct lb_client_state *state = &p->plan->memory->state[p->client->number];
+  while (!has_to_stop(p) && !p->holder.breached) {
+    struct lb_command once = *c;
+    once.deadline = as_seen(p, lb_clock_ns() + c->wait_ns);
+    if (do_acquire(p, &once) == LB_OK) {
+      atomic_fetch_add(&state->rounds, 1);
+      do_critical_section(p, c->hold_ns);
+      lb_holder_release(&p->holder, as_seen(p, lb_clock_ns() + LET_GO_MS * LB_NS_PER_MS));
+    }
+    lb_ns now, until = lb_clock_ns() + c->rest_ns;
+    while ((now = lb_clock_ns()) < until && !has_to_stop(p))
+      p->ground->sleep_until(p, min_ns(until, now + LOOK_MS * LB_NS_PER_MS));
+  }
   return LB_OK;
 }
 
@@ -226,6 +244,7 @@ static int execute(struct lb_program *p, const struct lb_command *c, int64_t *re
     case LB_DO_WORK: return do_work(p);
     case LB_DO_ACQUIRE: return do_acquire(p, c);
     case LB_DO_SECTION: return do_section(p, c);
+    case LB_DO_REPEAT: return do_repeat(p, c);
     case LB_DO_RELEASE: return lb_holder_release(at_key(p, c->key), c->deadline);
     case LB_DO_READ: return lb_holder_read(at_key(p, c->key));
     case LB_DO_READ_EARLY: return lb_holder_read_early(&p->holder, c->key);

@@ -229,6 +229,10 @@ static void check_meaning(struct fitting *f, const struct lb_step *step) {
   /* Where sessions are known by numbers the client has to tell its own. */
   if (lb_step_needs(step, LB_NEED_ENDING) && f->topology->family->has_session && !lb_proofs(f->protocol)->session_id)
     miss(f, "%s: no client of %s says which session is its", step->text, f->protocol->name);
+  if (lb_step_needs(step, LB_NEED_PLACE) && !keeps_places(f))
+    miss(f, "%s: no server here can be asked for the place of a waiter of %s", step->text, f->protocol->name);
+  if (step->ttl_ms && !(f->protocol->traits & LB_TRAIT_LEASED))
+    miss(f, "%s: an acquire of %s has no length of its own", step->text, f->protocol->name);
   if (names_server_of(step) && !lb_proofs(f->protocol)->server)
     miss(f, "%s: no client of %s has one server that it talks to", step->text, f->protocol->name);
   if (lb_step_needs(step, LB_NEED_CLOCKS) && lb_role_is_client(step->a) && f->protocol->traits & LB_TRAIT_TRUE_CLOCK)
@@ -237,10 +241,6 @@ static void check_meaning(struct fitting *f, const struct lb_step *step) {
     miss(f, "%s: %s has no readers", step->text, f->protocol->name);
   if (means_nothing(step, f->topology, &why)) miss(f, "%s", why.text);
 }
-  if (lb_step_needs(step, LB_NEED_PLACE) && !keeps_places(f))
-    miss(f, "%s: no server here can be asked for the place of a waiter of %s", step->text, f->protocol->name);
-  if (step->ttl_ms && !(f->protocol->traits & LB_TRAIT_LEASED))
-    miss(f, "%s: an acquire of %s has no length of its own", step->text, f->protocol->name);
 
 /* Whether some step sets the clock of a server, which needs the clock shim. */
 static bool sets_clocks(const struct lb_scenario *scenario) {

@@ -390,6 +390,7 @@ json_t *lb_results_scenario(const struct lb_scenario *s) {
   if (s->skew > 0) json_object_set_new(workload, "skew", json_real(s->skew));
   if (s->hold == LB_LENGTH_EXPONENTIAL) json_object_set_new(workload, "hold", json_string("exponential"));
   if (s->think == LB_LENGTH_EXPONENTIAL) json_object_set_new(workload, "think", json_string("exponential"));
+  if (s->patience_ms) json_object_set_new(workload, "patience_ms", json_integer((json_int_t)s->patience_ms));
   if (s->permits > 1) json_object_set_new(workload, "permits", json_integer(s->permits));
   if (s->readers > 0) json_object_set_new(workload, "readers", json_integer(s->readers));
   return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", s->name, "base", s->base,

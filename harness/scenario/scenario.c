@@ -79,6 +79,11 @@ int64_t lb_scenario_progress_ms(const struct lb_scenario *scenario) {
   return (longest > away ? longest : away) + scenario->ttl_ms + scenario->wait_ms;
 }
 
+int64_t lb_scenario_patience_ms(const struct lb_scenario *scenario) {
+  if (scenario->patience_ms || scenario->kind != LB_KIND_CAMPAIGN) return scenario->patience_ms;
+  return lb_scenario_progress_ms(scenario);
+}
+
 /* ---- variants -------------------------------------------------------------------------------- */
 
 bool lb_scenario_varies(const char *name) {

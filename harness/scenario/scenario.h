@@ -130,11 +130,12 @@ struct lb_scenario {
   int64_t request_ms; /* bound on the wait for an answer in an acquire (struct lb_holder); 0 = that of the acquire */
   /* renew = yes: a client renews its lease every third of the ttl while it holds (the watchdog). */
   bool renew;
-  int permits;       /* so many may hold at once: a semaphore; 1 = a lock */
-  int driver;        /* enum lb_client_driver */
-  int readers;       /* so many of the clients of a load, the first ones, ask as readers and write nothing */
-  int arrivals;      /* enum lb_arrivals */
-  double rate_per_s; /* of all clients together; 0 = closed loop */
+  int permits;         /* so many may hold at once: a semaphore; 1 = a lock */
+  int driver;          /* enum lb_client_driver */
+  int readers;         /* so many of the clients of a load, the first ones, ask as readers and write nothing */
+  int arrivals;        /* enum lb_arrivals */
+  double rate_per_s;   /* of all clients together; 0 = closed loop */
+  int64_t patience_ms; /* see lb_scenario_patience_ms(); 0 = not given */
   /* option = PROTOCOL.OPTION=VALUE (several): as `-s` sets it, which wins over it. plan/plan_scenarios.c, which knows the
    * protocols, checks whether there is such an option. */
   char **options;
@@ -204,6 +205,8 @@ bool lb_scenario_needs(const struct lb_scenario *scenario, enum lb_step_need nee
 /* For a campaign: the longest time for which clients may ask for the lock without a grant. As given, else what a
  * correct lock can need: the longest fault, the lease of a holder that it hit, and one attempt of a client. */
 int64_t lb_scenario_progress_ms(const struct lb_scenario *scenario);
+/* So long a client may ask while others are granted the lock; 0 = for ever. */
+int64_t lb_scenario_patience_ms(const struct lb_scenario *scenario);
 
 /* Names of all scenarios in a folder and in its folders of themes (speed, failover ...), theme by theme, there sorted
  * by file name: names[i] of `*ret_count`, paths in ret_paths; free each and the arrays. */

@@ -25,8 +25,9 @@ struct story {
   size_t at;                          /* number of this step */
   unsigned asked[LB_CLIENTS_MAX + 1]; /* for which locks client N has asked, a bit each */
   bool dead[LB_CLIENTS_MAX + 1];
-  bool fault;    /* something was done to some server */
-  int primaries; /* so many that led one after the other have been named */
+  const struct lb_step *repeats[LB_CLIENTS_MAX + 1]; /* what client N does to the end; NULL = nothing */
+  bool fault;                                        /* something was done to some server */
+  int primaries;                                     /* so many that led one after the other have been named */
   struct lb_error *err;
 };
 
@@ -71,6 +72,14 @@ static int check_asked(struct story *t, const struct lb_step *step) {
                 "client %d never asked for the lock: expected client %d [begin] acquire within T before "
                 "it",
                 n, n);
+}
+
+/* A client that goes on to the end hears no further order, and tells nobody its clock. */
+static int check_repeats(struct story *t, const struct lb_step *step) {
+  const struct lb_step *to_the_end = step->a.kind == LB_ROLE_CLIENT ? t->repeats[step->a.number] : NULL;
+  bool ordered = lb_step_row(step)->class == LB_STEP_COMMAND || lb_step_needs(step, LB_NEED_POINT | LB_NEED_CLOCKS);
+  if (!to_the_end || !ordered) return 0;
+  return refuse(t, step, "client %d does '%s' to the end: expected another client", step->a.number, to_the_end->text);
 }
 
 /* A gate at which a client stands cannot be followed by another one. */
@@ -197,6 +206,7 @@ static int check_cure(struct story *t, const struct lb_step *step) {
 static void mark(struct story *t, const struct lb_step *step) {
   const struct lb_step_row *row = lb_step_row(step);
   if (row->asks) t->asked[step->a.number] |= 1u << step->lock;
+  if (step->verb == LB_STEP_MEANWHILE) t->repeats[step->a.number] = step;
   if (row->kills) mark_dead(t, step->a);
   if (row->needs & LB_NEED_DEAD) t->dead[step->a.number] = false, t->asked[step->a.number] = 0;
   t->fault |= lb_step_hits_server(step);
@@ -209,6 +219,7 @@ static int check_step(struct story *t, const struct lb_step *step) {
   int r = check_named(t, step);
   if (r == 0) r = check_client(t, step, step->a);
   if (r == 0) r = check_client(t, step, step->b);
+  if (r == 0) r = check_repeats(t, step);
   if (r == 0 && lb_step_needs(step, LB_NEED_ASKED)) r = check_asked(t, step);
   if (r == 0 && (step->verb == LB_STEP_GATE_AT || lb_step_needs(step, LB_NEED_GATE))) r = check_gate(t, step);
   if (r == 0 && lb_step_row(step)->opens) r = check_first(t, step);

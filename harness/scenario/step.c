@@ -280,6 +280,13 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
          .asks = true,
          .beside = true,
          .opens = true},
+    [LB_STEP_MEANWHILE] =
+        {.form = "meanwhile client N repeats: acquire [shared] [lock L] within T hold H rest I",
+         .help =
+             "to the end of the trial, beside all further steps: acquire within T, read, H later write (`shared`: read), release; I later again. The proof: two grants",
+         .class = LB_STEP_COMMAND,
+         .asks = true,
+         .beside = true},
     [LB_STEP_RELEASE] = {.form = "client N release [lock L] within T",
                          .help = "releases, if it holds; once of what it was granted twice",
                          .class = LB_STEP_COMMAND,
@@ -377,6 +384,12 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
          .help = "waits until its latest acquire ended without a grant. Not in time, or granted = undecided",
          .class = LB_STEP_CONDITION,
          .needs = LB_NEED_ASKED},
+    [LB_STEP_AWAIT_PLACE] =
+        {.form = "await client N has a place within T",
+         .help =
+             "waits until the servers have a place in the queue for its present session, by asking them. Not in time = stuck or delayed",
+         .class = LB_STEP_CONDITION,
+         .needs = LB_NEED_ASKED | LB_NEED_PLACE},
     [LB_STEP_AWAIT_WRITTEN] = {.form = "await client N has written within T",
                                .help =
                                    "waits until it wrote the resource after its grant. Not in time = stuck or delayed",
@@ -384,12 +397,6 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                                .needs = LB_NEED_ASKED},
     [LB_STEP_AWAIT_STOPPED] = {.form = "await client N is stopped within T",
                                .help = "waits until it stands still at the armed point. Not in time = undecided",
-    [LB_STEP_AWAIT_PLACE] =
-        {.form = "await client N has a place within T",
-         .help =
-             "waits until the servers have a place in the queue for its present session, by asking them. Not in time = stuck or delayed",
-         .class = LB_STEP_CONDITION,
-         .needs = LB_NEED_ASKED | LB_NEED_PLACE},
                                .class = LB_STEP_CONDITION,
                                .needs = LB_NEED_ASKED},
     [LB_STEP_AWAIT_CRASHED] = {.form = "await client N has crashed within T",

@@ -61,6 +61,7 @@ enum lb_verb {
   LB_STEP_BEGIN_ACQUIRE,
   LB_STEP_BEGIN_SECTION,
   LB_STEP_OPEN_SECTION,
+  LB_STEP_MEANWHILE,
   LB_STEP_RELEASE,
   LB_STEP_READ,
   LB_STEP_READ_EARLY,
@@ -80,8 +81,8 @@ enum lb_verb {
   LB_STEP_AWAIT_HOLDS,
   LB_STEP_AWAIT_GRANTED,
   LB_STEP_AWAIT_GAVE_UP,
-  LB_STEP_AWAIT_WRITTEN,
   LB_STEP_AWAIT_PLACE,
+  LB_STEP_AWAIT_WRITTEN,
   LB_STEP_AWAIT_STOPPED,
   LB_STEP_AWAIT_CRASHED,
   LB_STEP_AWAIT_WOKEN,
@@ -174,8 +175,8 @@ enum lb_step_need {
   LB_NEED_EMPTY = 1 << 27,      /* servers that start without their files, as members that know nothing */
   LB_NEED_STALL = 1 << 28,      /* servers whose syncs somebody can keep */
   LB_NEED_OUTSIDE = 1 << 9,     /* the point is in no call of a protocol */
-};
   LB_NEED_PLACE = 1 << 29,      /* a lock whose waiters have a place at its servers, which somebody can ask for */
+};
 /* What is there when a fault of servers is taken back. Faults of clients leave nothing: each trial has its own clients.
  */
 enum lb_step_trace {

@@ -213,7 +213,7 @@ static int dump_has(struct lb_cluster *cluster, size_t index, const char *behind
   if (strlen(said) + 1 == sizeof said)
     return lb_fail(cluster->env, -EOVERFLOW, "%s: more sessions than can be read", cluster->server[index].name);
   snprintf(number, sizeof number, "0x%llx", (unsigned long long)id);
-  for (const char *at = said; (at = strstr(at, number)); at++)
+  for (const char *at = strstr(said, behind); at && (at = strstr(at, number)); at++)
     if (!isxdigit((unsigned char)at[strlen(number)])) return 1;
   return 0;
 }

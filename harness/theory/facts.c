@@ -38,6 +38,8 @@ static const struct lb_term vocabulary[] = {
      "what tells a waiter that its turn has come: an answered write of its own, or what it read; of a foreign library nobody knows it"},
     {"queue", LOCK, "ending|lasting",
      "what becomes of the place of a waiter that dies: it has none or it ends, or it stays"},
+    {"comes-first", LOCK, "asked|readers",
+     "who comes first while readers keep coming: who asked first, or a reader, beside whom others read"},
     {"waits", LOCK, "asking|by-lease",
      "how long a waiter sleeps: until it asks again, or for as long as the server said"},
     {"refused", LOCK, "lets-go|keeps",

@@ -218,42 +218,51 @@ static void add_errors(const struct lb_stage *s, struct lb_outcome *out) {
            s->memory->state[first].error);
 }
 
-/* Under a campaign a client has to be granted the lock from time to time. */
+static const char *played(const struct lb_scenario *scenario) {
+  static const char *const names[] = {
+      [LB_KIND_LOAD] = "load", [LB_KIND_TIMELINE] = "timeline", [LB_KIND_CAMPAIGN] = "campaign"};
+  return names[scenario->kind];
+}
+
+/* Under a load a client has to be granted the lock from time to time. */
+static int64_t progress_ms(const struct lb_scenario *scenario) {
+  return scenario->kind == LB_KIND_CAMPAIGN ? lb_scenario_progress_ms(scenario) : lb_scenario_patience_ms(scenario);
+}
+
 static bool stands_still(const struct lb_stage *s, const struct lb_outcome *out) {
-  const struct lb_scenario *scenario = s->plan->scenario;
-  return scenario->kind == LB_KIND_CAMPAIGN && out->grants > 0 &&
-         out->no_grant_ns > lb_scenario_progress_ms(scenario) * (int64_t)LB_NS_PER_MS;
+  int64_t allowed_ms = progress_ms(s->plan->scenario);
+  return s->plan->scenario->kind != LB_KIND_TIMELINE && allowed_ms && out->grants > 0 &&
+         out->no_grant_ns > allowed_ms * (int64_t)LB_NS_PER_MS;
 }
 
 /* The bound is many leases long: only a stall of its own size explains it. Which kind: by the keys that were not
  * granted again. */
 static void decide_standstill(const struct lb_stage *s, const struct lb_stats *stats, struct lb_outcome *out) {
-  int64_t allowed_ms = lb_scenario_progress_ms(s->plan->scenario), open_ns = stats->no_grant_open_ns;
+  int64_t allowed_ms = progress_ms(s->plan->scenario), open_ns = stats->no_grant_open_ns;
   bool open = open_ns > allowed_ms * (int64_t)LB_NS_PER_MS;
   char what[200];
-  snprintf(what, sizeof what, "for %.1f s the lock was asked for and granted to nobody; this campaign allows %.1f s",
-           (double)out->no_grant_ns / 1e9, (double)allowed_ms / 1e3);
+  snprintf(what, sizeof what, "for %.1f s the lock was asked for and granted to nobody; this %s allows %.1f s",
+           (double)out->no_grant_ns / 1e9, played(s->plan->scenario), (double)allowed_ms / 1e3);
   if (out->stall_ns > (uint64_t)allowed_ms * LB_NS_PER_MS / 2) decide_stalled(out, what);
   else if (!open) decide(out, LB_DELAYED, "%s; then it was granted again", what);
   else if (open_ns >= s->plan->scenario->ttl_ms * (int64_t)LB_NS_PER_MS * 3 / 2) decide(out, LB_STUCK, "%s", what);
   else decide(out, LB_UNDECIDED, "%s; whether a lease would have ended that is not known", what);
 }
 
-/* Others are granted the lock, and one client is refused for longer than the campaign allows. */
+/* Others are granted the lock, and one client waits for longer than the scenario allows. */
 static bool leaves_out(const struct lb_stage *s, const struct lb_stats *stats) {
-  const struct lb_scenario *scenario = s->plan->scenario;
-  return scenario->kind == LB_KIND_CAMPAIGN &&
-         stats->left_out_ns > lb_scenario_progress_ms(scenario) * (int64_t)LB_NS_PER_MS;
+  int64_t allowed_ms = lb_scenario_patience_ms(s->plan->scenario);
+  return allowed_ms && stats->left_out.ns > allowed_ms * (int64_t)LB_NS_PER_MS;
 }
 
 static void decide_left_out(const struct lb_stage *s, const struct lb_stats *stats, struct lb_outcome *out) {
-  int64_t allowed_ms = lb_scenario_progress_ms(s->plan->scenario);
-  bool open = stats->left_out_open_ns > allowed_ms * (int64_t)LB_NS_PER_MS;
+  int64_t allowed_ms = lb_scenario_patience_ms(s->plan->scenario);
+  bool open = stats->left_out_open.ns > allowed_ms * (int64_t)LB_NS_PER_MS;
+  const struct lb_turn *turn = open ? &stats->left_out_open : &stats->left_out;
   char what[200];
-  snprintf(what, sizeof what,
-           "%s asked for %.1f s and was refused, while others were granted the lock; this campaign allows %.1f s",
-           s->history.clients.name[open ? stats->left_out_open : stats->left_out],
-           (double)(open ? stats->left_out_open_ns : stats->left_out_ns) / 1e9, (double)allowed_ms / 1e3);
+  snprintf(what, sizeof what, "%s asked%s for %.1f s, while others were granted the lock; this %s allows %.1f s",
+           s->history.clients.name[turn->client], turn->shared ? " as a reader" : "", (double)turn->ns / 1e9,
+           played(s->plan->scenario), (double)allowed_ms / 1e3);
   if (out->stall_ns > (uint64_t)allowed_ms * LB_NS_PER_MS / 2) decide_stalled(out, what);
   else decide(out, open ? LB_STUCK : LB_DELAYED, open ? "%s" : "%s; then it was granted", what);
 }
@@ -311,14 +320,6 @@ static bool guard_was_tested(const struct lb_stage *s, bool held_twice, struct l
   return false;
 }
 
-/* Nothing went wrong: was anything put to the test, on a machine that kept time? */
-static void decide_safe(const struct lb_stage *s, const struct lb_judgement *found, struct lb_outcome *out) {
-  const struct lb_scenario *scenario = s->plan->scenario;
-  struct lb_error doubt;
-  uint32_t out_client, holder;
-  uint64_t ttl_ns = (uint64_t)scenario->ttl_ms * LB_NS_PER_MS;
-  bool is_timeline = scenario->kind == LB_KIND_TIMELINE, held_twice = is_timeline && found->check.double_holds > 0;
-  uint64_t needed = s->client_count > 1 && scenario->min_handoffs > 0 ? (uint64_t)scenario->min_handoffs : 0;
 /* A refusal beside a holder, or what the scenario names as a test in its place. */
 static bool was_tested(const struct lb_stage *s, struct lb_error *why) {
   const struct lb_scenario *scenario = s->plan->scenario;
@@ -331,6 +332,14 @@ static bool was_tested(const struct lb_stage *s, struct lb_error *why) {
   return false;
 }
 
+/* Nothing went wrong: was anything put to the test, on a machine that kept time? */
+static void decide_safe(const struct lb_stage *s, const struct lb_judgement *found, struct lb_outcome *out) {
+  const struct lb_scenario *scenario = s->plan->scenario;
+  struct lb_error doubt;
+  uint32_t out_client, holder;
+  uint64_t ttl_ns = (uint64_t)scenario->ttl_ms * LB_NS_PER_MS;
+  bool is_timeline = scenario->kind == LB_KIND_TIMELINE, held_twice = is_timeline && found->check.double_holds > 0;
+  uint64_t needed = s->client_count > 1 && scenario->min_handoffs > 0 ? (uint64_t)scenario->min_handoffs : 0;
   if (out->handoffs < needed)
     decide(out, LB_UNDECIDED, "%llu hand-offs, the scenario asks for %llu", (unsigned long long)out->handoffs,
            (unsigned long long)needed);
@@ -360,8 +369,8 @@ static bool was_tested(const struct lb_stage *s, struct lb_error *why) {
  *             scenario asks for was not seen, or the lease was over anyway
  *  violated   the checker says so, or without a fault the guard `fence` kept out the very holder
  *  stuck, delayed  progress was not restored within the bound: a step timed out; the last client that asked got
- *             nothing although no client had a right to the lock; or in a campaign no client was granted for longer
- *             than it allows, or one client was refused for longer while others were granted.
+ *             nothing although no client had a right to the lock; or under a load no client was granted for longer
+ *             than it allows; or one client waited for longer than the scenario allows while others were granted.
  *             Delayed: a client was granted after that. Stuck: none was, though every lease and session without
  *             renewal had ended. Undecided: there was no time to see that (lb_evidence_closing())
  *  undecided  nothing was put to the test: no grant (at all, or while it was measured); fewer hand-offs than the
@@ -414,6 +423,7 @@ int lb_judge(struct lb_stage *s, struct lb_judgement *ret, struct lb_outcome *ou
   lb_counters_take(&out->counters, &ret->check.counters, LB_FROM_CHECK);
   if (s->plan->scenario->kind != LB_KIND_TIMELINE)
     lb_stats_counters(&ret->stats, &out->counters), count_per_handoff(&ret->stats, out);
+  out->longest_wait_ns = ret->stats.longest.ns;
   decide_trial(s, ret, out);
   if (s->plan->scenario->kind == LB_KIND_LOAD) lb_gauge_judge(s, &ret->stats, out);
   return 0;

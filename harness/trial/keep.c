@@ -116,33 +116,46 @@ static int write_history(struct lb_stage *s, const struct lb_check *check, struc
   return r < 0 ? r : closed;
 }
 
-/* ---- the faults of a campaign ------------------------------------------------------------------------------------ */
+/* ---- parts of a history ------------------------------------------------------------------------------------------ */
 
-/* What the controller saw, and nothing of the load: a few lines, which tell what was played also where the history is
- * not kept or was cut short. Names and facts are the history's own. */
-static int write_faults(const struct lb_stage *s) {
-  struct lb_history faults = s->history;
+/* As JSON lines. Names and facts are the history's own. */
+static int write_part(const struct lb_stage *s, const char *folder, const struct lb_judgement *judgement,
+                      bool (*belongs)(const struct lb_event *event, const struct lb_turn *longest)) {
+  struct lb_history part = s->history;
   char path[4000];
-  snprintf(path, sizeof path, "%s/faults", s->run_dir);
+  snprintf(path, sizeof path, "%s/%s", s->run_dir, folder);
   int r = lb_files_make_dirs(path), closed;
-  FILE *file = r == 0 ? open_part(s, "faults", "jsonl") : NULL;
+  FILE *file = r == 0 ? open_part(s, folder, "jsonl") : NULL;
   if (!file) return r < 0 ? r : -errno;
-  faults.count = 0;
-  faults.events = lb_need(calloc(s->history.count + 1, sizeof *faults.events));
-  for (size_t i = 0; i < s->history.count; i++) {
-    const struct lb_event *e = &s->history.events[i];
-    if (lb_event_is_fact(e) && e->client == LB_NO_NAME) faults.events[faults.count++] = *e;
-  }
-  r = lb_history_write_json(&faults, file);
-  free(faults.events);
+  part.count = 0;
+  part.events = lb_need(calloc(s->history.count + 1, sizeof *part.events));
+  for (size_t i = 0; i < s->history.count && part.count < KEPT_EVENTS; i++)
+    if (belongs(&s->history.events[i], &judgement->stats.longest)) part.events[part.count++] = s->history.events[i];
+  r = lb_history_write_json(&part, file);
+  free(part.events);
   closed = lb_files_close_written(file);
   return r < 0 ? r : closed;
+}
+
+/* What the controller saw, and nothing of the load: a few lines, which tell what was played also where the history is
+ * not kept or was cut short. */
+static bool is_seen(const struct lb_event *e, const struct lb_turn *longest) {
+  (void)longest;
+  return lb_event_is_fact(e) && e->client == LB_NO_NAME;
+}
+
+/* What the client did that waited longest, and who was granted the lock meanwhile. */
+static bool is_of_longest(const struct lb_event *e, const struct lb_turn *longest) {
+  bool meanwhile = e->t >= longest->since && e->t - longest->since <= (uint64_t)longest->ns;
+  return meanwhile && (e->client == longest->client || e->kind == LB_EV_GRANTED);
 }
 
 int lb_keep(struct lb_stage *s, const struct lb_judgement *judgement, struct lb_outcome *out) {
   int r = 0;
   if (s->plan->scenario->kind != LB_KIND_TIMELINE) r = write_latency(s, &judgement->stats, out);
   if (r == 0 && s->plan->scenario->kind != LB_KIND_TIMELINE) r = write_series(s, &judgement->stats);
-  if (r == 0 && s->plan->scenario->kind == LB_KIND_CAMPAIGN) r = write_faults(s);
+  if (r == 0 && s->plan->scenario->kind == LB_KIND_CAMPAIGN) r = write_part(s, "faults", judgement, is_seen);
+  if (r == 0 && s->plan->scenario->kind != LB_KIND_TIMELINE && judgement->stats.longest.ns >= 0)
+    r = write_part(s, "waits", judgement, is_of_longest);
   return r == 0 ? write_history(s, &judgement->check, out) : r;
 }

@@ -263,7 +263,7 @@ static int play_all(struct lb_stage *s) {
 }
 
 int lb_timeline_play(struct lb_stage *s) {
-  int r = play_all(s);
+  int r = play_all(s), ends = lb_timeline_end_repeats(s);
   close_timeline(s);
-  return r;
+  return r < 0 ? r : ends;
 }

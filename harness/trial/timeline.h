@@ -42,6 +42,8 @@ struct lb_client *lb_timeline_client(struct lb_stage *stage, const struct lb_ste
 int lb_timeline_collect(struct lb_stage *stage, struct lb_client *client);
 /* The same of a client that stood still in the middle of a command and goes on now. */
 int lb_timeline_finish(struct lb_stage *stage, struct lb_client *client);
+/* Tells those that go on to the end to stop, and holds them to their proof. */
+int lb_timeline_end_repeats(struct lb_stage *stage);
 /* Records the points at which clients have arrived since, in a command that had only begun. */
 int lb_timeline_look_at_points(struct lb_stage *stage);
 

@@ -240,6 +240,32 @@ static int pass(struct lb_stage *s, const struct lb_step *step) {
              : lb_timeline_collect(s, client); /* until the deadline of its own command */
 }
 
+/* ---- who goes on to the end ---- */
+
+/* Its last round ends in its time: it waits, holds and lets go. */
+static int end_repeating(struct lb_stage *s, struct lb_client *client) {
+  enum { ROUNDS_MIN = 2 };
+  struct lb_pending *p = pending_of(s, client);
+  const struct lb_step *step = p->step;
+  bool runs = lb_client_look(client) == LB_LIFE_RUNS;
+  uint32_t rounds = atomic_load(&lb_stage_state(s, client)->rounds);
+  p->until = lb_in_ms(step->within_ms + step->hold_ms + SECTION_MS + LB_GRACE_MS);
+  if (!runs) p->step = NULL;
+  else if (lb_timeline_collect(s, client) < 0) return -ECANCELED;
+  if (rounds >= ROUNDS_MIN) return 0;
+  return lb_stage_doubt(s, LB_UNDECIDED, "%s: it was granted %u times, expected at least %d", step->text, rounds,
+                        ROUNDS_MIN);
+}
+
+int lb_timeline_end_repeats(struct lb_stage *s) {
+  int r = 0;
+  atomic_store(&s->memory->phase, LB_PHASE_STOP);
+  for (size_t i = 0; i < s->client_count; i++)
+    if (s->pending[i].step && s->pending[i].step->verb == LB_STEP_MEANWHILE && end_repeating(s, &s->client[i]) < 0)
+      r = -ECANCELED;
+  return r;
+}
+
 /* ---- a write that is late ----
  *
  * It arrives by the hand of the controller, whatever its client does by then, and is recorded at that time as an access
@@ -308,6 +334,7 @@ const struct lb_play lb_parts_of_clients[LB_VERB_COUNT] = {
     [LB_STEP_BEGIN_ACQUIRE] = {tell, LB_DO_ACQUIRE},
     [LB_STEP_BEGIN_SECTION] = {tell, LB_DO_SECTION},
     [LB_STEP_OPEN_SECTION] = {tell, LB_DO_SECTION},
+    [LB_STEP_MEANWHILE] = {tell, LB_DO_REPEAT},
     [LB_STEP_RELEASE] = {tell, LB_DO_RELEASE},
     [LB_STEP_READ] = {tell, LB_DO_READ},
     [LB_STEP_READ_EARLY] = {tell, LB_DO_READ_EARLY},

@@ -54,6 +54,7 @@ ROWS = (
     Row("heeds", "yes", "no", "by-name", "careless-session", "safe", "violated", "client-returns"),
     Row("believes", "write", "read", "zk-careless@zk-x3", "lagging-follower", "safe", "violated", "follower-late", also="number=epoch lost=elsewhere heeds=no names-end=no reentrant=uncounted"),
     Row("queue", "ending", "lasting", "in-line", "dead-waiter", "safe", "stuck", "waiter-dies"),
+    Row("comes-first", "asked", "readers", "redis-rw@redis", "writer-starves", "safe", "stuck", "readers-keep-coming", also="waits=by-lease"),
     Row("waits", "by-lease", "asking", "sound", "clock-drift-10", "safe", "violated", "server-clock-fast"),
     Row("end", "set-together", "set-later", "two-steps", "crash-unheard", "safe", "stuck", "holder-dies-unheard"),
     Row("lost", "owned", "forgotten", "forgets", "lost-reply", "safe", "delayed", "grant-answer-lost"),

@@ -388,13 +388,13 @@ static int64_t left_out(const char *text, const char *who) {
   if (parse_lines("test", text, &h, &err) != 0) fail_msg("%s", err.text);
   lb_stats_clear(&stats);
   lb_stats_history(&h, &stats);
-  bool open = stats.left_out_open_ns == stats.left_out_ns;
+  bool open = stats.left_out_open.ns == stats.left_out.ns;
   if (*who) {
-    assert_int_equal(h.clients.name[stats.left_out][0], who[0]);
+    assert_int_equal(h.clients.name[stats.left_out.client][0], who[0]);
     assert_int_equal(open, who[1] == '+');
   }
   lb_history_clear(&h);
-  return stats.left_out_ns;
+  return stats.left_out.ns;
 }
 
 TEST(who_is_refused_while_others_are_granted_is_left_out) {
@@ -410,7 +410,28 @@ TEST(who_is_refused_while_others_are_granted_is_left_out) {
                             "a"),
                    50);
   assert_int_equal(stats.never_granted, 0);
-  assert_int_equal(left_out(OTHERS EVENT(0, "a", "acquire") EVENT(50, "a", "granted"), ""), -1); /* never refused */
+  assert_int_equal(left_out(OTHERS EVENT(0, "a", "acquire") EVENT(50, "a", "granted"), "a"), 50);
+  assert_int_equal(left_out(OTHERS EVENT(0, "a", "acquire") EVENT(1, "a", "busy") EVENT(40, "a", "acquire")
+                                EVENT(41, "a", "busy"),
+                            "a+"),
+                   41); /* it was asked for between two tries */
+  assert_int_equal(left_out(EVENT(0, "a", "acquire") EVENT(50, "a", "busy"), ""), -1); /* nobody was granted it */
+  assert_int_equal(stats.longest.ns, 50);
+}
+
+#define READS(t, c, e) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"x\",\"e\":\"" e "\",\"shared\":true}\n"
+
+TEST(a_reader_is_passed_over_by_writers_alone_and_a_writer_by_both) {
+  assert_int_equal(left_out(EVENT(0, "a", "acquire") READS(5, "b", "granted") EVENT(50, "a", "busy"), "a+"), 50);
+  assert_int_equal(left_out(READS(0, "a", "acquire") EVENT(5, "b", "granted") EVENT(50, "a", "busy"), "a+"), 50);
+  assert_true(stats.left_out.shared);
+  assert_int_equal(left_out(READS(0, "a", "acquire") READS(5, "b", "granted") EVENT(50, "a", "busy"), ""), -1);
+  /* who reads on still waits to write, and its own reading does not pass it over */
+  assert_int_equal(left_out(EVENT(0, "a", "acquire") EVENT(1, "a", "busy") READS(2, "a", "acquire")
+                                READS(3, "a", "granted") EVENT(50, "a", "acquire") EVENT(51, "a", "busy"),
+                            ""),
+                   -1);
+  assert_int_equal(stats.longest.ns, 51);
 }
 
 TEST(who_got_no_answer_was_not_refused) {

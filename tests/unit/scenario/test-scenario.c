@@ -410,7 +410,7 @@ TEST(unknown_keys_are_named_with_the_nearest) {
   refused(
       SCENARIO "[workload]\nclient = 2\n",
       "f.ini:6: [workload] has no key 'client', did you mean 'clients'? expected clients, keys, skew, hold_ms, think_ms, hold, think, ttl_ms, wait_ms, "
-      "duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, permits, driver, readers, arrivals, rate_per_s or option");
+      "duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, permits, driver, readers, arrivals, rate_per_s, patience_ms or option");
   refused(
       "[campaign]\nevery_s = 1\n",
       "f.ini:2: [campaign] has no key 'every_s', did you mean 'every_ms'? expected fault, every_ms, lasts_ms, progress_ms or delayed_restart");
