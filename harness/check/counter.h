@@ -133,7 +133,7 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .help = "longest time in the measured window for which a key was asked for and granted to nobody")                                        \
   X(int64_t, longest_wait_ns, .name = "longest_wait_ms", .group = LB_COUNT_LIVENESS, .source = LB_FROM_TRIAL,                                 \
     .add = LB_ADD_MAX, .unit = "ms", .decimals = 3, .only = LB_IF_SEEN, .places = LB_IN_TRIALS,                                               \
-    .help = "longest time for which one client asked as a reader or as a writer, until its grant or its last refusal")                        \
+    .help = "longest time that one client asked, until a grant or its last refusal")                                                          \
   X(int64_t, servers_left, .name = "servers_left", .group = LB_COUNT_LIVENESS, .only = LB_IF_SEEN,                                            \
     .places = LB_IN_TRIALS, .help = "steps that saw a server leave the others")                                                               \
   X(double, measured_s, .name = "measured_s", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .unit = "s",                                  \

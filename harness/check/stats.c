@@ -178,7 +178,7 @@ static void close_wants(struct pass *p) {
 
 /* ---- who is left out --------------------------------------------------------------------------------------------- */
 
-/* What a reader cannot share it with is a writer; a writer shares with nobody. */
+/* A reader shares with readers, a writer not at all. */
 static uint64_t conflicting(const struct key *key, bool shared) {
   return key->granted[0] + (shared ? 0 : key->granted[1]);
 }
@@ -202,7 +202,7 @@ static void begin_turn(struct pass *p, struct client *c, const struct lb_event *
   if (!turn->waits) turn->waits = true, turn->since = turn->asked, turn->until = 0, turn->passed = false;
 }
 
-/* Of a client that asked nobody knows how, the grant says it. */
+/* The grant says how it asked where its request does not. */
 static void be_granted(struct pass *p, struct client *c, const struct lb_event *e) {
   bool shared = c->shared || e->flags & LB_EVF_SHARED;
   struct turn *turn = &c->turn[shared];

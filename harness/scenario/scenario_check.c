@@ -74,7 +74,7 @@ static int check_asked(struct story *t, const struct lb_step *step) {
                 n, n);
 }
 
-/* A client that goes on to the end hears no further order, and tells nobody its clock. */
+/* A client that goes on to the end hears no further order, and cannot be asked for its clock. */
 static int check_repeats(struct story *t, const struct lb_step *step) {
   const struct lb_step *to_the_end = step->a.kind == LB_ROLE_CLIENT ? t->repeats[step->a.number] : NULL;
   bool ordered = lb_step_row(step)->class == LB_STEP_COMMAND || lb_step_needs(step, LB_NEED_POINT | LB_NEED_CLOCKS);

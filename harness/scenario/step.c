@@ -257,7 +257,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
     [LB_STEP_ACQUIRE] =
         {.form = "client N acquire [shared] [lock L] [ttl D] within T",
          .help =
-             "tries until it is granted or T has passed. A holder asks once more. L: one of several locks, else 1. `shared`: as a reader. D: the length of its own lease, else `ttl_ms`",
+             "tries until it is granted or T has passed. A holder asks once more. L: one of several locks, else 1. `shared`: as a reader. D: the length of its lease",
          .class = LB_STEP_COMMAND,
          .asks = true},
     [LB_STEP_BEGIN_ACQUIRE] =
@@ -283,7 +283,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
     [LB_STEP_MEANWHILE] =
         {.form = "meanwhile client N repeats: acquire [shared] [lock L] within T hold H rest I",
          .help =
-             "to the end of the trial, beside all further steps: acquire within T, read, H later write (`shared`: read), release; I later again. The proof: two grants",
+             "acquires, holds for H, releases and rests for I, until the trial ends; the next steps go on beside it. The proof: two grants",
          .class = LB_STEP_COMMAND,
          .asks = true,
          .beside = true},
@@ -354,45 +354,38 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                       .help = "opens the gate, also if the client never came to it",
                       .class = LB_STEP_COMMAND,
                       .needs = LB_NEED_GATE},
-    [LB_STEP_AWAIT_FAILOVER] =
-        {.form = "await failover within T",
-         .help =
-             "waits until another server decides, promoting one where that is an operator's job. Not in time = stuck or delayed",
-         .class = LB_STEP_CONDITION,
-         .needs = LB_NEED_FAILOVER},
+    [LB_STEP_AWAIT_FAILOVER] = {.form = "await failover within T",
+                                .help =
+                                    "waits until another server decides, promoting one where that is an operator's job",
+                                .class = LB_STEP_CONDITION,
+                                .needs = LB_NEED_FAILOVER},
     [LB_STEP_AWAIT_ASKS] = {.form = "await client N asks within T",
-                            .help = "waits until it is in the middle of an acquire. Not in time = stuck or delayed",
+                            .help = "waits until it is in the middle of an acquire",
                             .class = LB_STEP_CONDITION,
                             .needs = LB_NEED_ASKED},
-    [LB_STEP_AWAIT_WAITS] =
-        {.form = "await client N waits within T",
-         .help =
-             "waits until it was refused and goes on asking; in a queue it has its place then. Not in time = stuck or delayed",
-         .class = LB_STEP_CONDITION,
-         .needs = LB_NEED_ASKED},
-    [LB_STEP_AWAIT_HOLDS] = {.form = "await client N holds within T",
-                             .help = "waits until it was granted the lock. Not in time = stuck or delayed",
+    [LB_STEP_AWAIT_WAITS] = {.form = "await client N waits within T",
+                             .help = "waits until it was refused and goes on asking; in a queue it has its place then",
                              .class = LB_STEP_CONDITION,
                              .needs = LB_NEED_ASKED},
-    [LB_STEP_AWAIT_GRANTED] =
-        {.form = "await client N is granted within T",
-         .help = "waits until its latest acquire was granted, also if it held before. Not in time = stuck or delayed",
-         .class = LB_STEP_CONDITION,
-         .needs = LB_NEED_ASKED},
+    [LB_STEP_AWAIT_HOLDS] = {.form = "await client N holds within T",
+                             .help = "waits until it was granted the lock",
+                             .class = LB_STEP_CONDITION,
+                             .needs = LB_NEED_ASKED},
+    [LB_STEP_AWAIT_GRANTED] = {.form = "await client N is granted within T",
+                               .help = "waits until its latest acquire was granted, also if it held before",
+                               .class = LB_STEP_CONDITION,
+                               .needs = LB_NEED_ASKED},
     [LB_STEP_AWAIT_GAVE_UP] =
         {.form = "await client N gave up within T",
          .help = "waits until its latest acquire ended without a grant. Not in time, or granted = undecided",
          .class = LB_STEP_CONDITION,
          .needs = LB_NEED_ASKED},
-    [LB_STEP_AWAIT_PLACE] =
-        {.form = "await client N has a place within T",
-         .help =
-             "waits until the servers have a place in the queue for its present session, by asking them. Not in time = stuck or delayed",
-         .class = LB_STEP_CONDITION,
-         .needs = LB_NEED_ASKED | LB_NEED_PLACE},
+    [LB_STEP_AWAIT_PLACE] = {.form = "await client N has a place within T",
+                             .help = "waits until a server, asked, has a place in the queue for its session",
+                             .class = LB_STEP_CONDITION,
+                             .needs = LB_NEED_ASKED | LB_NEED_PLACE},
     [LB_STEP_AWAIT_WRITTEN] = {.form = "await client N has written within T",
-                               .help =
-                                   "waits until it wrote the resource after its grant. Not in time = stuck or delayed",
+                               .help = "waits until it wrote the resource after its grant",
                                .class = LB_STEP_CONDITION,
                                .needs = LB_NEED_ASKED},
     [LB_STEP_AWAIT_STOPPED] = {.form = "await client N is stopped within T",
@@ -409,11 +402,10 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
              "waits until it was told that the lock may be free, before it has heard of a grant. Not in time = undecided",
          .class = LB_STEP_CONDITION,
          .needs = LB_NEED_ASKED | LB_NEED_WAKES},
-    [LB_STEP_AWAIT_ABSENT] =
-        {.form = "await key absent on A within T",
-         .help = "waits until server A has no record that a client holds the lock. Not in time = stuck or delayed",
-         .class = LB_STEP_CONDITION,
-         .needs = LB_NEED_ONE_SERVER},
+    [LB_STEP_AWAIT_ABSENT] = {.form = "await key absent on A within T",
+                              .help = "waits until server A has no record that a client holds the lock",
+                              .class = LB_STEP_CONDITION,
+                              .needs = LB_NEED_ONE_SERVER},
     [LB_STEP_AWAIT_CAUGHT_UP] =
         {.form = "await replica A is online and caught up within T",
          .help =

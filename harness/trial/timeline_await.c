@@ -224,7 +224,7 @@ static int await_session(struct lb_stage *s, const struct lb_step *step) {
   return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, cluster->env->err);
 }
 
-/* Of the session that the client has had since its latest try. */
+/* The session is that of the client's latest try. */
 static int await_place(struct lb_stage *s, const struct lb_step *step) {
   struct lb_cluster *cluster = &s->cluster;
   const struct lb_client *client = lb_timeline_client(s, step);
