@@ -6,8 +6,7 @@
 #   known.py names [NAME...]      a line each
 #   known.py missing WORD...       a line each, of those NAME[@TOPOLOGY] that cannot run here yet; any other word is passed over
 #   known.py makers [NAME...]      FILE MAKER SOURCE... of each that is compiled here and whose packages are there
-#   known.py npm [NAME...]        ends with 0 where one of them needs modules of npm
-#   known.py maven [NAME...]      ends with 0 where one of them needs jars of Maven
+#   known.py registries [NAME...]  of npm, maven and pip those that they need, a line each
 #   known.py list [NAME...]       one line per peer: its version, or why it is skipped
 # Without a NAME the others are about all of them. A NAME that is not there: one line, exit 2.
 # $LOCKBENCH_PEERS is the folder of what ./bench peers makes ($PEERS in peers.ini).
@@ -25,8 +24,13 @@ import ending  # noqa: E402
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LINES = ("run", "says", "version", "like", "guard", "packages", "npm", "there", "summary")  # of every section
 
-NPM = {"node": "nodejs|runs the peers in JavaScript", "npm": "npm|fetches the peers in JavaScript"}
-MAVEN = {"mvn": "maven|fetches the peers in Java"}
+# Of each registry its programs: the package of each and what it is for, where it is not there.
+REGISTRIES = {"npm": {"node": "nodejs|runs the peers in JavaScript", "npm": "npm|fetches the peers in JavaScript"},
+              "maven": {"mvn": "maven|fetches the peers in Java"},
+              "pip": {"/usr/share/doc/python3-venv": "python3-venv|fetches the peers in Python"},
+              "go": {"go": "golang-go|fetches and compiles the peers in Go"},
+              "cargo": {"cargo": "cargo-web/cargo|fetches and compiles the peers in Rust"}}
+FETCHED = {"maven": "maven"}  # what is there when nothing more has to be fetched, below the folder
 
 
 def folder():
@@ -58,12 +62,12 @@ def has_package(name):
     return said == "installed"
 
 
-def needs_npm(peers):
-    return any(peer["npm"] for peer in peers.values())
+def registries(peers):
+    return [name for name in REGISTRIES if any(peer.get(name) for peer in peers.values())]
 
 
-def needs_maven(peers):
-    return any(peer.get("maven") for peer in peers.values())
+def has_program(name):
+    return os.path.exists(name) if name.startswith("/") else shutil.which(name) is not None
 
 
 def missing_packages(peers):
@@ -75,16 +79,16 @@ def missing_packages(peers):
             if (made_here or not is_there(peer)) and not has_package(package):
                 wanted.setdefault(package, []).append(name)
     lines = ["%s|for the peers %s" % (package, ", ".join(names)) for package, names in wanted.items()]
-    if needs_npm(peers) and os.path.exists(os.path.join(ROOT, "peers", "node", "package-lock.json")):
-        lines += [line for program, line in NPM.items() if shutil.which(program) is None]
-    if needs_maven(peers) and not os.path.exists(os.path.join(folder(), "maven")):
-        lines += [line for program, line in MAVEN.items() if shutil.which(program) is None]
+    for registry in registries(peers):
+        if registry not in FETCHED or not os.path.exists(os.path.join(folder(), FETCHED[registry])):
+            lines += [line for program, line in REGISTRIES[registry].items() if not has_program(program)]
     return lines
 
 
 def can_be_made(peer):
     jars = os.path.join(folder(), "maven")
-    return "maker" in peer and all(map(has_package, peer["packages"].split())) and (not peer.get("maven") or os.path.isdir(jars))
+    tools = all(has_program(program) for name in ("go", "cargo") if peer.get(name) for program in REGISTRIES[name])
+    return "maker" in peer and tools and all(map(has_package, peer["packages"].split())) and (not peer.get("maven") or os.path.isdir(jars))
 
 
 def makers(peers):
@@ -158,10 +162,8 @@ def main():
         for name in (name for name, peer in peers.items() if not is_there(peer)): print(name)
     elif what == ["makers"]:
         for words in makers(peers): print(" ".join(words))
-    elif what == ["npm"]:
-        sys.exit(0 if needs_npm(peers) else 1)
-    elif what == ["maven"]:
-        sys.exit(0 if needs_maven(peers) else 1)
+    elif what == ["registries"]:
+        for name in registries(peers): print(name)
     elif what == ["packages"]:
         for line in missing_packages(peers): print(line)
     elif what == ["list"]:
@@ -172,7 +174,7 @@ def main():
                     pass
             print("%-18s %s" % (name, "skipped: " + why if why else "%-10s %s" % (peer["version"], peer["summary"])), flush=True)
     else:
-        raise ending.BadInput("known.py: expected names, missing, packages, makers, npm, maven or list, got '%s'" % " ".join(sys.argv[1:]))
+        raise ending.BadInput("known.py: expected names, missing, packages, makers, registries or list, got '%s'" % " ".join(sys.argv[1:]))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@
 #include "theory/facts_cell.h"
 #include "theory/theory.h"
 
-enum { PEERS_MAX = 48, TEXT_MAX = 600 };
+enum { PEERS_MAX = 160, TEXT_MAX = 600 };
 
 /* The section that is being read. */
 struct section {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 #
-# kazoo 2.8.0 (python3-kazoo 2.8.0-2): kazoo.recipe.lock.Lock.
+# kazoo.recipe.lock.Lock of kazoo 2.8.0 (python3-kazoo 2.8.0-2), whose lines are named below; with the argument `kazoo-2-11` that of 2.11.0 of PyPI.
 #
 # Used as https://kazoo.readthedocs.io/en/2.8.0/basic_usage.html says: KazooClient(hosts), a listener that hears SUSPENDED ("operations should be queued or
 # handled carefully") and LOST ("all locks are gone"), start(), then client.Lock(path, identifier).acquire(blocking, timeout). The session's timeout is the ttl.
@@ -11,6 +11,8 @@
 # over). A node that could not be removed after a failed acquire stays as long as the session (lock.py:336, "best effort"): it can block everybody. `timeout`
 # bounds each wait, not the sum of them (lock.py:278), and nothing bounds a request while the connection is suspended. LOST is only told when a server is reached
 # again (protocol/connection.py:668): who is cut off hears of SUSPENDED and then of nothing.
+import sys
+
 import kazoo
 from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import KazooException, LockTimeout
@@ -54,4 +56,4 @@ class Peer:
         return "lost"  # it says False
 
 
-serve(Peer(), name="kazoo", version=kazoo.__version__, topologies="zk-x3,zk", ends="session", can="signal", record="/lockbench/{key}")
+serve(Peer(), name=(sys.argv[1:] or ["kazoo"])[0], version=kazoo.__version__, topologies="zk-x3,zk", ends="session", can="signal", record="/lockbench/{key}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 #
-# redis-py 4.3.4 (python3-redis 4.3.4-3): redis.lock.Lock, on one server and with Sentinel.
+# redis-py: redis.lock.Lock, on one server and with Sentinel. 4.3.4 (python3-redis 4.3.4-3), and with the argument `redis-py-8` 8.1.0 of PyPI.
 #
 # Used as https://redis.readthedocs.io/en/v4.3.4/ says: redis.Redis(host, port), which has no socket_timeout; with Sentinel the README's
 # Sentinel([...], socket_timeout=0.1) and master_for(name, socket_timeout=0.1). The lock: client.lock(name, timeout=), acquire(blocking_timeout=), sleep 0.1 s.
@@ -10,6 +10,9 @@
 # What breaks it: a hold that lasts longer than `timeout`, and a failover that loses the key. It tells of neither.
 # What it keeps to itself: the token of an acquire without an answer (lock.py:207: it is kept after the reply), so that lock cannot be released; and a release
 # forgets the token before it asks (lock.py:252), so it cannot be tried again.
+# 8.1.0 has a socket_timeout of 5 s and sends a command whose connection broke up to 10 times more (redis/_defaults.py:7, :37), SET NX and a release too: they meet their own key.
+import sys
+
 import redis
 from redis import exceptions
 from redis.sentinel import Sentinel
@@ -75,4 +78,4 @@ class Peer:
             return failed("unknown", e)
 
 
-serve(Peer(), name="redis-py", version=redis.__version__, topologies="redis,sentinel", ends="lease", can="extend,holds", record="{key}")
+serve(Peer(), name=(sys.argv[1:] or ["redis-py"])[0], version=redis.__version__, topologies="redis,sentinel", ends="lease", can="extend,holds", record="{key}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 #
-# tooz 3.1.0 (python3-tooz 3.1.0-3), with its driver redis, zookeeper, etcd3gw or postgresql: the argument.
+# tooz 3.1.0 (python3-tooz 3.1.0-3), with its driver redis, zookeeper, etcd3gw or postgresql: the argument. A second one is the name of the row, tooz-9-...: then it is tooz 9.1.0 of PyPI.
 #
 # Used as https://docs.openstack.org/tooz/latest/user/tutorial/ says: get_coordinator(url, member), start(start_heart=True) ("heartbeats ... in the background"),
 # get_lock(name), acquire(blocking=SECONDS), release(). So a thread renews what is held, and a grant ends when that stops: the ttl, in whole seconds, is `lock_timeout`.
@@ -29,7 +29,7 @@ DRIVERS = {  # topologies, ends, can, record
     "etcd3gw": ("etcd,etcd-x3", "session", "", "/tooz/locks{key}"),
     "postgresql": ("pg,pg-sync,pg-async", "session", "", "advisory"),
 }
-driver = sys.argv[1] if len(sys.argv) == 2 else ""
+driver = sys.argv[1] if len(sys.argv) in (2, 3) else ""
 if driver not in DRIVERS:
     sys.exit("tooz-py.py: expected one of %s, got '%s'" % (", ".join(DRIVERS), " ".join(sys.argv[1:])))
 
@@ -88,4 +88,5 @@ class Peer:
 
 
 TOPOLOGIES, ENDS, CAN, RECORD = DRIVERS[driver]
-serve(Peer(), name="tooz-" + driver, version=importlib.metadata.version("tooz"), topologies=TOPOLOGIES, ends=ENDS, can=CAN, record=RECORD)
+RECORD = RECORD if len(sys.argv) == 2 else RECORD.replace("b'_tooz'", "_tooz")  # 9.1.0 formats no bytes
+serve(Peer(), name=(sys.argv[2:] or ["tooz-" + driver])[0], version=importlib.metadata.version("tooz"), topologies=TOPOLOGIES, ends=ENDS, can=CAN, record=RECORD)

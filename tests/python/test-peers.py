@@ -24,7 +24,7 @@ os.environ.setdefault("LOCKBENCH_PEERS", os.path.join(ROOT, "build", "peers"))
 NAME = re.compile(r"[a-z0-9-]+")
 MAY_SAY = ("name", "topologies", "ends", "can", "record", "clock")
 MAY_CAN = ("extend", "holds", "fence", "validity", "signal", "reentrant", "shared", "permits")
-SHARED = ("adapter.py", "known.py", "adapter.js", "Adapter.java")  # no adapters
+SHARED = ("adapter.py", "known.py", "adapter.js", "Adapter.java", "peer.go")  # no adapters
 
 
 def protocols():
@@ -36,7 +36,7 @@ def protocols():
 def of_section(name, peer):
     """What is wrong with it."""
     wrong = ["it has no line '%s'" % line for line in known.LINES if line not in peer]
-    wrong += ["nobody knows its line '%s'" % line for line in peer if line not in known.LINES and line not in ("facts", "fails", "maker", "maven", "museum")]
+    wrong += ["nobody knows its line '%s'" % line for line in peer if line not in known.LINES and line not in ("facts", "fails", "maker", "museum", *known.REGISTRIES)]
     wrong += ["'museum' is '%s', expected the address of a report" % peer["museum"]] if not peer.get("museum", "https://").startswith("https://") else []
     if wrong:
         return wrong
