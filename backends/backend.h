@@ -259,7 +259,7 @@ struct lb_config {
 };
 
 /* A plug-in runs with the contract that it was compiled against: this grows by one with any change of this header. */
-#define LB_ABI 4
+#define LB_ABI 5
 
 /* Hooks that only proofs use, not clients. Each is optional: NULL where the protocol cannot tell. */
 struct lb_proofs {
@@ -364,6 +364,12 @@ struct lb_protocol {
    * its head). It tells no client. 1 = removed, 0 = there was none, -errno. For faults, not for clients. NULL = there
    * is no such record (a lock of a session). */
   int (*break_lock)(struct lb_session *session, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
+  /* Tells the library to stop in good order, while its caller works on: what it does then to renewals is its affair.
+   * LB_OK, -errno. NULL = there is no such call. */
+  int (*stop)(struct lb_session *session, lb_ns deadline);
+  /* What a holder does under its lock, where that can meet the lock: statements of its connection, for example. LB_OK.
+   * LB_TIMEOUT: it was not over by the deadline, and is given up. LB_UNKNOWN. -errno: it failed. NULL = nothing. */
+  int (*work)(struct lb_session *session, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
 };
 
 /* Its proofs, never NULL. */

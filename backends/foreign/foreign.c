@@ -481,10 +481,14 @@ static int judge_release(struct lb_session *s, const struct foreign_answer *answ
   return foreign_unknown_answer(s, "release", answer, "ok, lost, unknown or error");
 }
 
-static int ask_release(struct lb_session *s, const struct lb_lock *lock, lb_ns deadline) {
+static int ask_release(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   char line[LB_FOREIGN_LINE_MAX];
   struct foreign_answer answer;
   foreign_begin_request(line, sizeof line, "release", lock);
+  if (s->foreign->says.can_token && grant->token_len) {
+    foreign_line_append(line, sizeof line, " token=");
+    foreign_line_append_value(line, sizeof line, grant->token, false);
+  }
   int r = foreign_ask(s, FOREIGN_RELEASE, line, deadline, &answer);
   if (r < 0) return r;
   return r == 0 ? foreign_silent(s) : judge_release(s, &answer);
@@ -495,14 +499,13 @@ static int ask_release(struct lb_session *s, const struct lb_lock *lock, lb_ns d
 static int release_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   struct foreign_answer answer;
   bool was_release = s->unanswered == FOREIGN_RELEASE, was_acquire;
-  (void)grant;
   if (s->broken) return foreign_broken(s, "%s", s->why);
   int r = foreign_settle(s, FOREIGN_ACQUIRE, deadline, &answer, &was_acquire);
   if (r < 0) return r;
   if (r == 0) return foreign_silent(s);
   if (was_release) return judge_release(s, &answer);
   if (was_acquire && !foreign_is(&answer, "granted") && !foreign_is(&answer, "unknown")) return LB_OK;
-  return ask_release(s, lock, deadline);
+  return ask_release(s, lock, grant, deadline);
 }
 
 /* After a call that was not answered: its answer. After "unknown": the library ends what may be there, and says so. */
@@ -519,7 +522,7 @@ static int resolve_hook(struct lb_session *s, const struct lb_lock *lock, struct
   }
   /* "lost": the library has nothing that it could end, which leaves its caller without the lock, whatever stays at the
    * service: that shows in who else gets it. */
-  r = ask_release(s, lock, deadline);
+  r = ask_release(s, lock, grant, deadline);
   return r == LB_OK || r == LB_LOST ? LB_BUSY : r == -EPROTO ? r : LB_UNKNOWN;
 }
 
@@ -558,6 +561,20 @@ static int holds_hook(struct lb_session *s, const struct lb_lock *lock, const st
   (void)grant;
   foreign_begin_request(line, sizeof line, "holds", lock);
   return confirm(s, "holds", line, deadline);
+}
+
+static int stop_hook(struct lb_session *s, lb_ns deadline) {
+  int r = confirm(s, "stop", "stop", deadline);
+  return r == LB_OK || r < 0 ? r : -EIO;
+}
+
+/* Its answer may be later than the deadline: then it stays for the next call. */
+static int work_hook(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+  char line[LB_FOREIGN_LINE_MAX];
+  (void)grant;
+  foreign_begin_request(line, sizeof line, "work", lock);
+  int r = confirm(s, "work", line, deadline);
+  return r == LB_LOST ? foreign_broken(s, "the adapter answered 'lost' to work, expected ok, unknown or error") : r;
 }
 
 /* What has come by now. An answer that has not come in time stays for the next call. */
@@ -608,6 +625,8 @@ static const struct lb_protocol foreign_hooks = {
     .holds = holds_hook,
     .doubt = doubt_hook,
     .break_lock = break_hook,
+    .stop = stop_hook,
+    .work = work_hook,
     .teardown = teardown_hook,
     .proofs = &(const struct lb_proofs){.inspect = inspect_hook, .server = server_hook},
     .round_trip = round_trip_hook,
@@ -629,6 +648,8 @@ static void leave_out(struct foreign *f) {
   if (!f->says.can_extend) p->extend = NULL;
   if (!f->says.can_holds) p->holds = NULL;
   if (!f->says.can_signal) p->doubt = NULL;
+  if (!f->says.can_stop) p->stop = NULL;
+  if (!f->says.can_work) p->work = NULL;
   if (!f->says.record_count) p->break_lock = NULL;
 }
 
@@ -691,6 +712,7 @@ int lb_foreign_start_ms(const struct lb_protocol *protocol) {
   return foreign_of(protocol)->start_ms ? foreign_of(protocol)->start_ms : USUAL_START_MS;
 }
 bool lb_foreign_tells_validity(const struct lb_protocol *protocol) { return foreign_of(protocol)->says.can_validity; }
+bool lb_foreign_takes_tokens(const struct lb_protocol *protocol) { return foreign_of(protocol)->says.can_token; }
 bool lb_foreign_names_record(const struct lb_protocol *protocol) { return foreign_of(protocol)->says.record_count > 0; }
 
 bool lb_foreign_names_data(const struct lb_protocol *protocol) {

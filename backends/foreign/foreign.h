@@ -46,6 +46,8 @@ const char *lb_foreign_command(const struct lb_protocol *protocol);
 int lb_foreign_start_ms(const struct lb_protocol *protocol);
 /* Whether its first line says that grants carry what is left of them, and what a server has of a held lock. */
 bool lb_foreign_tells_validity(const struct lb_protocol *protocol);
+/* Whether a release takes the token of a grant of any client. */
+bool lb_foreign_takes_tokens(const struct lb_protocol *protocol);
 bool lb_foreign_names_record(const struct lb_protocol *protocol);
 /* Whether that is data: not an advisory lock, nor what a transaction has locked. */
 bool lb_foreign_names_data(const struct lb_protocol *protocol);

@@ -139,13 +139,17 @@ static int read_can(const char *list, struct foreign_says *ret, struct lb_error 
     else if (strcmp(word, "holds") == 0) ret->can_holds = true;
     else if (strcmp(word, "validity") == 0) ret->can_validity = true;
     else if (strcmp(word, "signal") == 0) ret->can_signal = true;
+    else if (strcmp(word, "stop") == 0) ret->can_stop = true;
+    else if (strcmp(word, "token") == 0) ret->can_token = true;
+    else if (strcmp(word, "work") == 0) ret->can_work = true;
     else if (strcmp(word, "fence") == 0) ret->traits |= LB_TRAIT_FENCED;
     else if (strcmp(word, "reentrant") == 0) ret->traits |= LB_TRAIT_REENTRANT;
     else if (strcmp(word, "shared") == 0) ret->traits |= LB_TRAIT_SHARED;
     else if (strcmp(word, "permits") == 0) ret->traits |= LB_TRAIT_PERMITS;
     else
       return lb_refuse(
-          err, "can: '%s' is unknown, expected extend, holds, fence, validity, signal, reentrant, shared or permits",
+          err,
+          "can: '%s' is unknown, expected extend, holds, fence, validity, signal, reentrant, shared, permits, stop, token or work",
           word);
   }
   return 0;

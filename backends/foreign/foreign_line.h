@@ -41,7 +41,7 @@ struct foreign_says {
   char record[FOREIGN_RECORDS_MAX][128];
   size_t record_count;
   unsigned traits; /* LB_TRAIT_LEASED, ..., LB_TRAIT_TRUE_CLOCK */
-  bool can_extend, can_holds, can_validity, can_signal;
+  bool can_extend, can_holds, can_validity, can_signal, can_stop, can_token, can_work;
 };
 /* Reads "name=... topologies=...". 0, or -EINVAL with one line in err. `words` is written over. */
 int foreign_line_read_says(char *words, struct foreign_says *ret, struct lb_error *err);

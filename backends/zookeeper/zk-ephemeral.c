@@ -325,7 +325,7 @@ const struct lb_protocol lb_zk_ephemeral = {
     .abi = LB_ABI,
     .name = "zk-ephemeral",
     .summary = "one ephemeral node of ZooKeeper, which everybody who waits watches: the herd",
-    .facts = "number=epoch lost=elsewhere",
+    .facts = "number=epoch lost=elsewhere frees=session",
     .traits = LB_TRAIT_OWN_THREADS | LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_WAKES,
     HOOKS,
     .extend = node_extend,

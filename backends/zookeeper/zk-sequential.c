@@ -179,11 +179,12 @@ static const char *const zk_sequential_points[] = {"after-create", "before-relea
 
 /* What both have. */
 #define QUEUE                                                                                                          \
-  .abi = LB_ABI, .facts = "number=epoch lost=elsewhere lost-release=repeated", .points = zk_sequential_points,         \
-  .midway = "after-create", .session_size = sizeof(struct lb_session), ZK_RUN_HOOKS, .open = zk_sequential_open,       \
-  .try_acquire = zk_sequential_try_acquire, .release = zk_sequential_release, .extend = zk_sequential_extend,          \
-  .wait = zk_sequential_wait, .resolve = zk_sequential_resolve, .holds = zk_sequential_holds,                          \
-  .break_lock = zk_sequential_break, .doubt = zk_sequential_doubt, .proofs = &(const struct lb_proofs) {               \
+  .abi = LB_ABI, .facts = "number=epoch lost=elsewhere lost-release=repeated frees=session",                           \
+  .points = zk_sequential_points, .midway = "after-create", .session_size = sizeof(struct lb_session), ZK_RUN_HOOKS,   \
+  .open = zk_sequential_open, .try_acquire = zk_sequential_try_acquire, .release = zk_sequential_release,              \
+  .extend = zk_sequential_extend, .wait = zk_sequential_wait, .resolve = zk_sequential_resolve,                        \
+  .holds = zk_sequential_holds, .break_lock = zk_sequential_break, .doubt = zk_sequential_doubt,                       \
+  .proofs = &(const struct lb_proofs) {                                                                                \
     ZK_RUN_PROOFS, .inspect = zk_sequential_inspect, .seen = zk_sequential_seen                                        \
   }
 #define TRAITS                                                                                                         \

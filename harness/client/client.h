@@ -25,15 +25,20 @@ enum lb_client_verb {
   LB_DO_SECTION, /* acquire until the deadline, read, write, release */
   LB_DO_REPEAT,  /* acquire within `wait_ns`, read, hold, write, release, rest; until memory.phase is LB_PHASE_STOP */
   LB_DO_RELEASE,
+  LB_DO_HAND_OVER,      /* what it holds of key `key` is another client's to release */
+  LB_DO_RELEASE_OF,     /* what client number `argument` has handed over */
+  LB_DO_RELEASE_ANYWAY, /* its latest release once more */
   LB_DO_READ,
   LB_DO_READ_EARLY, /* although it does not hold */
   LB_DO_WRITE,
-  LB_DO_WRITE_LATE, /* it leaves the client and does not arrive yet */
-  LB_DO_INSPECT,    /* key 0 on endpoint `argument` */
-  LB_DO_BREAK,      /* the same: its record is removed, whosever it is */
-  LB_DO_ARM,        /* the next time it passes the point `text` it does what `argument` says: enum lb_at_point */
-  LB_DO_SERVER,     /* which server do you talk to? reply.result = index of its endpoint, -ENOENT = none, or several */
-  LB_DO_CLOCK,      /* what time is it? reply.value = its wall clock (argument 0) or its monotonic clock (1), in ms */
+  LB_DO_WRITE_LATE,   /* it leaves the client and does not arrive yet */
+  LB_DO_INSPECT,      /* key 0 on endpoint `argument` */
+  LB_DO_BREAK,        /* the same: its record is removed, whosever it is */
+  LB_DO_END_RENEWALS, /* the watchdog, for good; LB_BUSY: nothing of it was renewed */
+  LB_DO_STOP,         /* the protocol's stop hook */
+  LB_DO_ARM,          /* the next time it passes the point `text` it does what `argument` says: enum lb_at_point */
+  LB_DO_SERVER, /* which server do you talk to? reply.result = index of its endpoint, -ENOENT = none, or several */
+  LB_DO_CLOCK,  /* what time is it? reply.value = its wall clock (argument 0) or its monotonic clock (1), in ms */
 };
 
 enum lb_at_point {

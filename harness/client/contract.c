@@ -36,6 +36,8 @@ static const struct {
     [LB_HOOK_SEEN] = {"seen", 0},             /* a number: lb_contract_seen() */
     [LB_HOOK_SESSION_ID] = {"session_id", 0}, /* any number */
     [LB_HOOK_BREAK_LOCK] = {"break_lock", R(0) | R(1)},
+    [LB_HOOK_STOP] = {"stop", R(LB_OK)},
+    [LB_HOOK_WORK] = {"work", R(LB_OK) | R(LB_TIMEOUT) | R(LB_UNKNOWN)},
 };
 
 static bool is_hook(enum lb_hook hook) { return (int)hook >= 0 && hook < LB_HOOK_COUNT; }

@@ -24,6 +24,11 @@ enum { CLEAN_UP_MS = 500, RENEW_MS = 500 };
 
 /* ---- a hold: its events, its lease, and what is owed when its end is unknown ---- */
 
+static void record_as(struct lb_holder *h, uint32_t client, uint32_t key, enum lb_event_kind kind) {
+  lb_memory_record(h->memory, h->log,
+                   (struct lb_event){.kind = (uint16_t)kind, .client = client, .key = key, .fact = LB_NO_NAME});
+}
+
 static void record_of(struct lb_holder *h, uint32_t key, enum lb_event_kind kind, struct lb_event event) {
   event.kind = (uint16_t)kind;
   event.client = h->client;
@@ -77,6 +82,7 @@ static void record_lease(struct lb_holder *h, enum lb_event_kind kind, struct lb
 
 static void end_hold(struct lb_holder *h, enum lb_event_kind how) {
   h->holding = false;
+  h->ended = (struct lb_debt){.key = h->key, .grant = h->grant};
   atomic_store(&lb_holder_state(h)->holds, h->kept_count > 0);
   lb_holder_record(h, how, (struct lb_event){0});
 }
@@ -388,23 +394,66 @@ int lb_holder_acquire(struct lb_holder *h, uint32_t key, lb_ns deadline) {
   return r;
 }
 
+/* Asks until it is answered, for a hold that has ended. LB_OK, LB_LOST; LB_UNKNOWN: there was no answer by the deadline. */
+static int let_go_of(struct lb_holder *h, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  for (;;) {
+    int r = lb_hook_call(h, LB_HOOK_RELEASE, lock, grant, deadline);
+    if (r == LB_OK || r == LB_LOST) return r;
+    if (h->breached || lb_now(h->env) >= deadline) return LB_UNKNOWN;
+    lb_sleep_until(h->env, lb_earlier(deadline, lb_now(h->env) + lb_rng_below(&h->rng, 10 * LB_NS_PER_MS)));
+  }
+}
+
 int lb_holder_release(struct lb_holder *h, lb_ns deadline) {
   char name[LB_KEY_NAME_MAX];
   if (!h->holding) return pay_debts(h, deadline), LB_BUSY;
   struct lb_lock lock = lb_holder_lock(h, h->key, name);
   end_hold(h, LB_EV_RELEASE);
   lb_point(h->env, "before-release");
-  for (;;) {
-    int r = lb_hook_call(h, LB_HOOK_RELEASE, &lock, &h->grant, deadline);
-    if (r == LB_OK || r == LB_LOST) {
-      lb_holder_record(h, r == LB_OK ? LB_EV_RELEASED : LB_EV_LOST, (struct lb_event){0});
-      take_back(h, h->key);
-      return r;
-    }
-    if (h->breached || lb_now(h->env) >= deadline) break;
-    lb_sleep_until(h->env, lb_earlier(deadline, lb_now(h->env) + lb_rng_below(&h->rng, 10 * LB_NS_PER_MS)));
-  }
-  owe(h);
+  int r = let_go_of(h, &lock, &h->grant, deadline);
+  if (r == LB_UNKNOWN) owe(h);
+  else lb_holder_record(h, r == LB_OK ? LB_EV_RELEASED : LB_EV_LOST, (struct lb_event){0});
   take_back(h, h->key);
-  return LB_UNKNOWN;
+  return r;
+}
+
+/* ---- a release of what it does not hold ---- */
+
+int lb_holder_hand_over(struct lb_holder *h) {
+  struct lb_client_state *state = lb_holder_state(h);
+  if (!h->holding) return LB_BUSY;
+  state->handed = h->grant;
+  state->handed_key = h->key;
+  h->holding = false;
+  atomic_store(&state->holds, h->kept_count > 0);
+  take_back(h, h->key);
+  return LB_OK;
+}
+
+int lb_holder_release_of(struct lb_holder *h, uint32_t owner, lb_ns deadline) {
+  char name[LB_KEY_NAME_MAX];
+  const struct lb_client_state *from = &h->memory->state[owner];
+  struct lb_grant grant = from->handed;
+  struct lb_lock lock = lb_holder_lock(h, from->handed_key, name);
+  record_as(h, owner, from->handed_key, LB_EV_RELEASE);
+  int r = let_go_of(h, &lock, &grant, deadline);
+  if (r != LB_UNKNOWN) record_as(h, owner, from->handed_key, r == LB_OK ? LB_EV_RELEASED : LB_EV_LOST);
+  return r;
+}
+
+int lb_holder_release_anyway(struct lb_holder *h, uint32_t key, lb_ns deadline) {
+  char name[LB_KEY_NAME_MAX];
+  struct lb_lock lock = lb_holder_lock(h, key, name);
+  struct lb_grant grant = h->ended.grant;
+  if (grant.asked_at == 0 || h->ended.key != key)
+    return lb_fail(h->env, -ENOENT, "it has released nothing that it could release again");
+  return let_go_of(h, &lock, &grant, deadline);
+}
+
+int lb_holder_end_renewals(struct lb_holder *h) {
+  if (lb_holder_due(h) == LB_NEVER) return LB_BUSY;
+  h->renew = false;
+  h->renew_at = LB_NEVER;
+  for (size_t i = 0; i < h->kept_count; i++) h->kept[i].renew_at = LB_NEVER;
+  return LB_OK;
 }

@@ -79,6 +79,7 @@ struct lb_holder {
     struct lb_grant grant;
   } debt[LB_DEBTS_MAX];
   size_t debt_count;
+  struct lb_debt ended; /* the hold that ended last; asked_at 0 = there was none */
 };
 
 /* Asks for `key` until granted or the deadline. Point "before-wait" after each refusal. Events: `acquire`, then one of
@@ -91,6 +92,17 @@ int lb_holder_acquire(struct lb_holder *holder, uint32_t key, lb_ns deadline);
 /* Ends the hold. Event `release`, point "before-release", the request, then `released` or `lost`. LB_OK, LB_LOST,
  * LB_UNKNOWN (kept as a debt). LB_BUSY: it held nothing, but debts are paid. */
 int lb_holder_release(struct lb_holder *holder, lb_ns deadline);
+/* The hold is another client's to release: it does not end yet, and this client neither renews nor uses it. LB_OK.
+ * LB_BUSY: it held nothing. */
+int lb_holder_hand_over(struct lb_holder *holder);
+/* Ends the hold that another client (its number) has handed over, with the events of a release of that client. As
+ * lb_holder_release(), but nothing is owed. */
+int lb_holder_release_of(struct lb_holder *holder, uint32_t owner, lb_ns deadline);
+/* The request of its latest release of `key` once more; no event, as that hold is over. LB_OK and LB_LOST: answered.
+ * -ENOENT: it has never held that key. */
+int lb_holder_release_anyway(struct lb_holder *holder, uint32_t key, lb_ns deadline);
+/* Nothing is renewed from now on. LB_BUSY: nothing was to be. */
+int lb_holder_end_renewals(struct lb_holder *holder);
 /* Selects the latest hold of `key` for release, read and write; if there is none, they hold nothing. */
 void lb_holder_turn_to(struct lb_holder *holder, uint32_t key);
 bool lb_holder_holds(const struct lb_holder *holder); /* something */

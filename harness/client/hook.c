@@ -161,6 +161,8 @@ static int call(struct lb_holder *h, enum lb_hook hook, const struct lb_lock *lo
     case LB_HOOK_RELEASE: return p->release(h->session, lock, grant, deadline);
     case LB_HOOK_WAIT: return p->wait(h->session, lock, grant, deadline);
     case LB_HOOK_EXTEND: return p->extend(h->session, lock, grant, deadline);
+    case LB_HOOK_STOP: return p->stop(h->session, deadline);
+    case LB_HOOK_WORK: return p->work(h->session, lock, grant, deadline);
     case LB_HOOK_HOLDS: return p->holds(h->session, lock, grant, deadline);
     default: return p->doubt(h->session, lock, grant);
   }

@@ -52,6 +52,8 @@ struct lb_client_state {
   _Atomic uint32_t rounds; /* of LB_DO_REPEAT: how often it was granted the lock */
   _Atomic bool on_its_way; /* `letter` has left the client, or an earlier life of it, and has not arrived */
   struct lb_letter letter;
+  struct lb_grant handed; /* what it handed over: LB_DO_HAND_OVER writes it before it answers */
+  uint32_t handed_key;
   struct lb_wall_told wall;    /* its wall clock, see env.h */
   _Atomic int pid;             /* of its process, for the heartbeat; 0 = it has none yet */
   _Atomic uint32_t lives;      /* how many it has had, the present one included: a killed client may start again */

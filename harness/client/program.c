@@ -246,6 +246,11 @@ static int execute(struct lb_program *p, const struct lb_command *c, int64_t *re
     case LB_DO_SECTION: return do_section(p, c);
     case LB_DO_REPEAT: return do_repeat(p, c);
     case LB_DO_RELEASE: return lb_holder_release(at_key(p, c->key), c->deadline);
+    case LB_DO_HAND_OVER: return lb_holder_hand_over(at_key(p, c->key));
+    case LB_DO_RELEASE_OF: return lb_holder_release_of(&p->holder, (uint32_t)c->argument, c->deadline);
+    case LB_DO_RELEASE_ANYWAY: return lb_holder_release_anyway(&p->holder, c->key, c->deadline);
+    case LB_DO_END_RENEWALS: return lb_holder_end_renewals(&p->holder);
+    case LB_DO_STOP: return lb_hook_call(&p->holder, LB_HOOK_STOP, NULL, NULL, c->deadline);
     case LB_DO_READ: return lb_holder_read(at_key(p, c->key));
     case LB_DO_READ_EARLY: return lb_holder_read_early(&p->holder, c->key);
     case LB_DO_WRITE: return lb_holder_write(at_key(p, c->key));

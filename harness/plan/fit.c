@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/foreign/foreign.h"
 #include "backends/registry.h"
 #include "base/process.h"
 #include "client/holder.h"
@@ -73,7 +74,8 @@ const char *lb_fit_clocks_say(unsigned clocks, char *buf, size_t size) {
 struct fitting { /* of a system to a scenario */
   const struct lb_protocol *protocol;
   const struct lb_topology *topology;
-  char *why; /* what stands against it; empty = nothing yet */
+  bool renewed; /* in a loop of the client */
+  char *why;    /* what stands against it; empty = nothing yet */
   size_t size;
 };
 
@@ -224,6 +226,13 @@ static void check_meaning(struct fitting *f, const struct lb_step *step) {
              ? "%s: lockbench does not know which lease or session is that of a client of %s"
              : "%s: a client of %s has no session that a server could end",
          step->text, f->protocol->name);
+  if (lb_step_needs(step, LB_NEED_RENEWALS) && !f->renewed)
+    miss(f, "%s: no loop in a client of %s renews what it holds", step->text, f->protocol->name);
+  if (step->verb == LB_STEP_SHUT_CLIENT && !f->protocol->stop)
+    miss(f, "%s: nobody can tell a client of %s to stop", step->text, f->protocol->name);
+  if (step->verb == LB_STEP_RELEASE_OF && f->protocol->traits & LB_TRAIT_FOREIGN &&
+      !lb_foreign_takes_tokens(f->protocol))
+    miss(f, "%s: an adapter without can=token releases only what its own client was granted", step->text);
   if (lb_step_needs(step, LB_NEED_RECORD) && !f->protocol->break_lock)
     miss(f, "%s: %s has no record that somebody could delete", step->text, f->protocol->name);
   /* Where sessions are known by numbers the client has to tell its own. */
@@ -311,6 +320,8 @@ enum lb_verdict lb_fit(const struct lb_scenario *scenario, const struct lb_proto
                        const struct lb_topology *topology, enum lb_guard guard, char *why, size_t size) {
   struct fitting fitting = {.protocol = protocol, .topology = topology, .why = why, .size = size}, *f = &fitting;
   why[0] = '\0';
+  f->renewed = protocol->traits & LB_TRAIT_LEASED && protocol->extend &&
+               (scenario->renew || protocol->traits & LB_TRAIT_RENEWED);
   if (protocol->traits & LB_TRAIT_FLOOR &&
       (scenario->kind != LB_KIND_LOAD || scenario->keys != 0 || guard != LB_GUARD_NONE))
     miss(f, "%s is no lock: it runs without a guard where no two clients meet", protocol->name);

@@ -60,7 +60,7 @@ static int check_client(struct story *t, const struct lb_step *step, struct lb_r
 
 /* release, read, write and waiting for them mean nothing for a client that never asked. */
 static int check_asked(struct story *t, const struct lb_step *step) {
-  bool both = step->b.kind == LB_ROLE_CLIENT && !t->asked[step->b.number];
+  bool both = step->b.kind == LB_ROLE_CLIENT && (!t->asked[step->b.number] || step->verb == LB_STEP_RELEASE_OF);
   int n = both ? step->b.number : step->a.number;
   bool of_lock = lb_step_form_has(lb_step_row(step), "[lock");
   if (of_lock && step->lock > 0 && !(t->asked[n] & 1u << step->lock))

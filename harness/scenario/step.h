@@ -28,16 +28,19 @@ enum lb_verb {
   LB_STEP_DROP_NEXT,
   LB_STEP_HOLD_NEXT,
   LB_STEP_RELEASE_HELD,
+  LB_STEP_RESET,
   LB_STEP_HEAL_ONE, /* before LB_STEP_HEAL: what is wrong with a role is then said of it */
   LB_STEP_HEAL,
   LB_STEP_KILL,
   LB_STEP_POWER_OFF,
+  LB_STEP_SHUT_CLIENT, /* before LB_STEP_SHUT_DOWN: of a client its program is meant */
   LB_STEP_SHUT_DOWN,
   LB_STEP_DEPOSE,
   LB_STEP_REMOVE,
   LB_STEP_CANCEL,
   LB_STEP_DELETE_KEY,
   LB_STEP_END_SESSION,
+  LB_STEP_END_RENEWALS,
   LB_STEP_BACK_UP,
   LB_STEP_RESTORE,
   LB_STEP_WIPE,
@@ -63,6 +66,8 @@ enum lb_verb {
   LB_STEP_OPEN_SECTION,
   LB_STEP_MEANWHILE,
   LB_STEP_RELEASE,
+  LB_STEP_RELEASE_OF,
+  LB_STEP_RELEASE_ANYWAY,
   LB_STEP_READ,
   LB_STEP_READ_EARLY,
   LB_STEP_WRITE,
@@ -174,6 +179,7 @@ enum lb_step_need {
   LB_NEED_TABLES = 1 << 26,     /* servers that keep tables, which one transaction can have for itself */
   LB_NEED_EMPTY = 1 << 27,      /* servers that start without their files, as members that know nothing */
   LB_NEED_STALL = 1 << 28,      /* servers whose syncs somebody can keep */
+  LB_NEED_RENEWALS = 1 << 30,   /* a hold that a loop of its client renews */
   LB_NEED_OUTSIDE = 1 << 9,     /* the point is in no call of a protocol */
   LB_NEED_PLACE = 1 << 29,      /* a lock whose waiters have a place at its servers, which somebody can ask for */
 };

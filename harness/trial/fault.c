@@ -13,9 +13,9 @@
 
 #include "base/need.h"
 
-static const struct lb_fault *const tables[] = {lb_faults_of_cuts,      lb_faults_of_heals,    lb_faults_of_lines,
-                                                lb_faults_of_processes, lb_faults_of_machines, lb_faults_by_hand,
-                                                lb_faults_of_writes};
+static const struct lb_fault *const tables[] = {lb_faults_of_cuts,      lb_faults_of_heals,      lb_faults_of_lines,
+                                                lb_faults_of_processes, lb_faults_of_machines,   lb_faults_by_hand,
+                                                lb_faults_of_writes,    lb_faults_of_connections};
 
 static const struct lb_fault *fault_of(enum lb_verb verb) {
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)

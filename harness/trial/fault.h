@@ -52,13 +52,14 @@ struct lb_fault {
 };
 
 /* One table for each kind of fault, by verb. A verb without `act` stands in another one, or is no fault. */
-extern const struct lb_fault lb_faults_of_cuts[LB_VERB_COUNT];      /* fault_cut.c */
-extern const struct lb_fault lb_faults_of_heals[LB_VERB_COUNT];     /* fault_heal.c */
-extern const struct lb_fault lb_faults_of_lines[LB_VERB_COUNT];     /* fault_line.c */
-extern const struct lb_fault lb_faults_of_processes[LB_VERB_COUNT]; /* fault_process.c */
-extern const struct lb_fault lb_faults_of_machines[LB_VERB_COUNT];  /* fault_machine.c */
-extern const struct lb_fault lb_faults_by_hand[LB_VERB_COUNT];      /* fault_operator.c */
-extern const struct lb_fault lb_faults_of_writes[LB_VERB_COUNT];    /* timeline_client.c */
+extern const struct lb_fault lb_faults_of_cuts[LB_VERB_COUNT];        /* fault_cut.c */
+extern const struct lb_fault lb_faults_of_connections[LB_VERB_COUNT]; /* fault_reset.c */
+extern const struct lb_fault lb_faults_of_heals[LB_VERB_COUNT];       /* fault_heal.c */
+extern const struct lb_fault lb_faults_of_lines[LB_VERB_COUNT];       /* fault_line.c */
+extern const struct lb_fault lb_faults_of_processes[LB_VERB_COUNT];   /* fault_process.c */
+extern const struct lb_fault lb_faults_of_machines[LB_VERB_COUNT];    /* fault_machine.c */
+extern const struct lb_fault lb_faults_by_hand[LB_VERB_COUNT];        /* fault_operator.c */
+extern const struct lb_fault lb_faults_of_writes[LB_VERB_COUNT];      /* timeline_client.c */
 
 #define LB_NAMES_BYTES 5000 /* the names of all hosts of a trial */
 

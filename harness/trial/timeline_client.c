@@ -177,6 +177,49 @@ static int start(struct lb_stage *s, const struct lb_step *step) {
   return 0;
 }
 
+/* ---- what a client is told, and a fault of it that its answer proves ---- */
+
+static int call(struct lb_stage *s, const struct lb_step *step, struct lb_client *client, struct lb_command command,
+                struct lb_reply *ret) {
+  if (lb_client_look(client) == LB_LIFE_KILLED)
+    return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s is dead", step->text, client->name);
+  if (lb_timeline_collect(s, client) < 0) return -ECANCELED;
+  command.deadline = lb_in_ms(step->within_ms > 0 ? step->within_ms : QUICK_MS);
+  int r = lb_client_call(client, command, LB_GRACE_MS, ret);
+  return r == 0 ? 0 : lb_stage_silent(s, client, step->text, r);
+}
+
+static int disturb(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_client *client = lb_timeline_client(s, step);
+  struct lb_reply reply;
+  struct lb_command command = {.verb = lb_parts_of_clients[step->verb].command, .key = (uint32_t)step->lock};
+  lb_stage_fault(s, step);
+  if (call(s, step, client, command, &reply) < 0) return -ECANCELED;
+  if (reply.result == LB_BUSY) return lb_stage_doubt(s, LB_UNDECIDED, "%s: nothing of it is renewed", step->text);
+  if (reply.result != LB_OK && reply.result != LB_LOST)
+    return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, reply.err[0] ? reply.err : "it was not answered");
+  lb_stage_step(s, LB_EV_PROVED, step);
+  if (step->verb == LB_STEP_RELEASE_ANYWAY)
+    lb_stage_note(s, "%s has released once more what it had let go of, and was told that it %s", client->name,
+                  reply.result == LB_OK ? "freed it" : "held nothing");
+  return 0;
+}
+
+/* Its owner stops using it first. The release is in the history as one of the owner, at the time when it left the
+ * other client. */
+static int release_of(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_client *client = lb_timeline_client(s, step), *owner = &s->client[step->b.number - 1];
+  struct lb_reply reply;
+  if (call(s, step, owner, (struct lb_command){.verb = LB_DO_HAND_OVER, .key = (uint32_t)step->lock}, &reply) < 0)
+    return -ECANCELED;
+  if (reply.result == LB_BUSY) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s holds nothing", step->text, owner->name);
+  if (call(s, step, client, (struct lb_command){.verb = LB_DO_RELEASE_OF, .argument = owner->number}, &reply) < 0)
+    return -ECANCELED;
+  lb_stage_note(s, "%s releases what %s was granted", client->name, owner->name);
+  lb_stage_reply(s, step, client, &reply);
+  return 0;
+}
+
 /* Points that were passed in a command that had only begun. */
 int lb_timeline_look_at_points(struct lb_stage *s) {
   for (size_t i = 0; i < s->client_count; i++) {
@@ -336,6 +379,10 @@ const struct lb_play lb_parts_of_clients[LB_VERB_COUNT] = {
     [LB_STEP_OPEN_SECTION] = {tell, LB_DO_SECTION},
     [LB_STEP_MEANWHILE] = {tell, LB_DO_REPEAT},
     [LB_STEP_RELEASE] = {tell, LB_DO_RELEASE},
+    [LB_STEP_RELEASE_OF] = {release_of},
+    [LB_STEP_RELEASE_ANYWAY] = {disturb, LB_DO_RELEASE_ANYWAY},
+    [LB_STEP_END_RENEWALS] = {disturb, LB_DO_END_RENEWALS},
+    [LB_STEP_SHUT_CLIENT] = {disturb, LB_DO_STOP},
     [LB_STEP_READ] = {tell, LB_DO_READ},
     [LB_STEP_READ_EARLY] = {tell, LB_DO_READ_EARLY},
     [LB_STEP_WRITE] = {tell, LB_DO_WRITE},

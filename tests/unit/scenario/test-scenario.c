@@ -615,7 +615,7 @@ TEST(a_lock_is_let_go_of_by_who_asked_for_it) {
 
 TEST(what_undoes_or_awaits_needs_its_fault_before) {
   const char *const failover =
-      "f.ini:%d: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, remove, cancel, delete, end, back, restore, wipe, move, fill, stall, occupy, lock, pause, restart or clock) before it";
+      "f.ini:%d: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, reset, kill, power, shut, depose, remove, cancel, delete, end, back, restore, wipe, move, fill, stall, occupy, lock, pause, restart or clock) before it";
   char message[256];
   snprintf(message, sizeof message, failover, 10);
   refused(TIMELINE "step = await failover within 5s\n", message);
