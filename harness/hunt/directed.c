@@ -540,7 +540,8 @@ static void settings(const struct writer *w) {
   const struct lb_directed_of *of = w->of;
   fprintf(w->file, "[scenario]\ntitle = cut down from %.60s\n", of->scenario);
   fprintf(w->file, "question = Does this timeline, cut down from a campaign, break exclusion?\n");
-  fprintf(w->file, "refuted = It comes out otherwise than when it was cut down.\ntrials = 5\nmin_handoffs = 0\n\n");
+  fprintf(w->file, "refuted = It comes out otherwise than when it was cut down.\ntrials = 5\nmin_handoffs = 0\n");
+  fprintf(w->file, "systems = %s\nguards = %s\n\n", of->system, lb_guard_name(of->guard));
   int clients = 2;
   for (size_t i = 0; i < w->d->fault_count; i++) {
     const struct lb_directed_fault *f = &w->d->fault[i];

@@ -484,10 +484,11 @@ static void head(const struct lb_hunt_program *p, enum lb_guard guard, const str
           lb_guard_name(guard));
 }
 
-static void question(const struct lb_hunt_program *p, const char *id) {
+static void question(const struct lb_hunt_program *p, enum lb_guard guard, const char *id) {
   fprintf(p->file, "[scenario]\ntitle = %s\n", id);
   fprintf(p->file, "question = Does %s keep exclusion in the timeline %s of the hunt?\n", p->system->name, id);
-  fprintf(p->file, "refuted = It comes out otherwise than when it was hunted.\ntrials = 5\nmin_handoffs = 0\n\n");
+  fprintf(p->file, "refuted = It comes out otherwise than when it was hunted.\ntrials = 5\nmin_handoffs = 0\n");
+  fprintf(p->file, "systems = %s\nguards = %s\n\n", p->system->name, lb_guard_name(guard));
 }
 
 static void workload(const struct lb_hunt_program *p) {
@@ -507,7 +508,7 @@ int lb_hunt_write(const struct lb_hunt_timeline *timeline, const struct lb_hunt_
                               .file = file};
   lb_hunt_timeline_id(timeline, id);
   head(&p, guard, settings, id);
-  question(&p, id);
+  question(&p, guard, id);
   workload(&p);
   fprintf(file, "\n[timeline]\n");
   program_write(&p);

@@ -48,12 +48,12 @@ static const struct lb_expect *own_expect(const struct lb_plan *plan, enum lb_gu
   return NULL;
 }
 
-/* What means nothing for what the cell is, and not for what its steps need. A scenario that states something of it gets
- * it, and so does a user who asks for that one guard. */
+/* What means nothing for what the cell is, and not for what its steps need. A scenario that names the guard gets it,
+ * and so does a user who asks for that one guard. */
 static const char *means_nothing(const struct lb_cell *cell, const struct lb_wanted *wanted) {
   const struct lb_scenario *s = cell->scenario;
-  if (cell->guard != LB_GUARD_NONE && !wanted->guard_named && (!cell->expect || cell->derived) &&
-      (s->kind == LB_KIND_LOAD || s->control))
+  bool guard_asked = wanted->guard_named || (s->guards && lb_scenario_asks_under(s, cell->guard));
+  if (cell->guard != LB_GUARD_NONE && !guard_asked && (s->kind == LB_KIND_LOAD || s->control))
     return "nothing overtakes a client here, so no guard has anything to stop";
   if (wanted->product && cell->guard == LB_GUARD_NONE && !lb_scenario_asks_under(s, cell->guard))
     return "it is asked under a guard, without which its client works on past its lease";
@@ -61,10 +61,9 @@ static const char *means_nothing(const struct lb_cell *cell, const struct lb_wan
     return "it is asked without such a guard, which has nothing to stop here";
   if (wanted->product && !cell->own && !lb_scenario_asks(s, cell->system))
     return "it is asked of a choice of locks (`systems` in its file)";
-  bool named = (cell->expect && !cell->derived && lb_expect_is_exact(cell->expect)) ||
-               (s->control && s->kind != LB_KIND_CAMPAIGN);
+  bool catches = s->control && s->kind != LB_KIND_CAMPAIGN;
   if (wanted->product && cell->protocol->traits & LB_TRAIT_UNSAFE && !(cell->protocol->traits & LB_TRAIT_FLOOR) &&
-      !named)
+      !catches)
     return "known to be unsafe: it runs only where the harness has to catch it";
   return NULL;
 }

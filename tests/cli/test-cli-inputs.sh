@@ -44,7 +44,7 @@ check() { # NAME, then a command that must succeed
 # ---- files that are not what is expected -------------------------------------------------------------------------------------------------------
 
 mkdir "$dir/folder.ini" "$dir/cwd"
-printf '[scenario]\ntitle = t\nquestion = q\nrefuted = r\nmin_handoffs = 0\n[workload]\nclients = 2\n[timeline]\nstep = client 1 acquire within 1s\n[expect]\nlocal@none = safe: it is\n' >"$dir/good.ini"
+printf '[scenario]\ntitle = t\nquestion = q\nrefuted = r\nsystems = local@none\nmin_handoffs = 0\n[workload]\nclients = 2\n[timeline]\nstep = client 1 acquire within 1s\n[expect]\nlocal@none = safe: it is\n' >"$dir/good.ini"
 : >"$dir/empty.ini"
 printf '\177ELF\0\1\2\377' >"$dir/binary.ini"
 printf '[scenario]\ntitle = \351t\351\n' >"$dir/latin.ini"

@@ -9,7 +9,7 @@ bin=$1
 own() { # NAME SYSTEM..., with steps (and sections) on standard input: a scenario of this test
   name=$1
   shift
-  printf '[scenario]\ntitle = t\nquestion = q\nrefuted = r\nmin_handoffs = 0\n[workload]\nclients = 2\nttl_ms = 2000\n' >"$dir/$name.ini"
+  printf '[scenario]\ntitle = t\nquestion = q\nrefuted = r\nsystems = %s\nmin_handoffs = 0\n[workload]\nclients = 2\nttl_ms = 2000\n' "$*" >"$dir/$name.ini"
   cat >>"$dir/$name.ini"
   echo '[expect]' >>"$dir/$name.ini"
   for system; do echo "$system = race: it is a test" >>"$dir/$name.ini"; done

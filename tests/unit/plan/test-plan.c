@@ -21,9 +21,13 @@
 #include "own/own.h"
 
 #define HEAD "[scenario]\ntitle = t\nquestion = q\nrefuted = r\ntrials = 2\n"
-#define LOAD HEAD "[workload]\nclients = 1, 2\n[expect]\n"
-#define STEPS HEAD "[workload]\nclients = 2\n[timeline]\nstep = client 1 acquire within 1s\n[expect]\n"
-#define CUTS HEAD "[workload]\nclients = 2\n[timeline]\nstep = cut client 1 from primary\nstep = heal\n[expect]\n"
+#define ON(systems) HEAD "systems = " systems "\n"
+#define A_LOAD "[workload]\nclients = 1, 2\n[expect]\n"
+#define SOME_STEPS "[workload]\nclients = 2\n[timeline]\nstep = client 1 acquire within 1s\n[expect]\n"
+#define CUTS "[workload]\nclients = 2\n[timeline]\nstep = cut client 1 from primary\nstep = heal\n[expect]\n"
+#define LOAD HEAD A_LOAD
+#define STEPS HEAD SOME_STEPS
+#define BARE "local@none, null@none, broken@none" /* the systems of NO_SERVERS */
 #define NO_SERVERS "local@none = safe\nnull@none = safe\nbroken@none = violated\n"
 enum { SCENARIOS_MAX = 4 };
 
@@ -129,27 +133,50 @@ static void refuses(const char *systems, const char *message) {
 
 /* ---- systems ----------------------------------------------------------------------------------------------------- */
 
-TEST(the_default_systems_are_those_of_expect) {
-  scenario("a", LOAD "local@none = safe\n* = safe\nredis-token@sentinel = violated\n");
-  makes_systems("local@none redis-token@sentinel");
-  assert_int_equal(w->plan.cells[1].expect->verdict, LB_VIOLATED);
-  assert_string_equal(w->plan.cells[1].protocol->name, "redis-token");
-  assert_string_equal(w->plan.cells[1].topology->name, "sentinel");
+TEST(the_default_systems_are_those_that_the_scenario_names) {
+  scenario("a", ON("redis-token@sentinel, local@none") A_LOAD
+           "null@none = safe\n* = safe\nredis-token@sentinel = violated\n");
+  makes_systems("redis-token@sentinel local@none");
+  assert_int_equal(w->plan.cells[0].expect->verdict, LB_VIOLATED);
+  assert_string_equal(w->plan.cells[0].protocol->name, "redis-token");
+  assert_string_equal(w->plan.cells[0].topology->name, "sentinel");
+}
+
+TEST(a_scenario_that_names_no_system_takes_the_usual_ones_whatever_it_expects_of_others) {
+  scenario("a", LOAD "local@none = safe\n[expect fence]\nredis-token@redis = safe\n");
+  w->request.only_guards = 0;
+  make();
+  size_t usual = 1;
+  for (const char *at = lb_system_group("standard"); *at; at++) usual += *at == ',';
+  assert_int_equal(w->plan.cell_count, usual);
+  for (size_t i = 0; i < usual; i++) {
+    assert_string_not_equal(w->plan.cells[i].system, "local@none");
+    assert_int_equal(w->plan.cells[i].guard, LB_GUARD_NONE);
+  }
 }
 
 STATES(a_protocol_alone_is_all_its_systems_in_the_scenario,
-       scenario("a", LOAD "pg-row@pg-async = violated\nlocal@none = safe\npg-row@pg-sync = safe\n"),
+       scenario("a", ON("pg-row@pg-async, local@none, pg-row@pg-sync") A_LOAD
+                "pg-row@pg-async = violated\nlocal@none = safe\npg-row@pg-sync = safe\n"),
        gives("pg-row", "pg-row@pg-async pg-row@pg-sync"));
-STATES(a_protocol_the_scenario_does_not_speak_of_runs_on_each_of_its_topologies,
-       scenario("a", LOAD "local@none = safe\n* = stuck\n"),
-       gives("pg-row,null,zk-sequential@zk", "pg-row@pg pg-row@pg-async pg-row@pg-sync null@none zk-sequential@zk"),
+STATES(a_protocol_that_the_scenario_does_not_name_is_its_systems_in_a_group, scenario("a", LOAD "* = stuck\n"),
+       gives("pg-row,null,zk-sequential@zk", "pg-row@pg null@none zk-sequential@zk"),
        assert_int_equal(w->plan.cells[0].expect->verdict, LB_STUCK));
 
-TEST(a_topology_on_which_the_steps_mean_nothing_is_left_out) {
+/* An adapter by this name, once for the process. */
+static void add_adapter(const char *name) {
+  struct lb_error err;
+  char says[200];
+  snprintf(says, sizeof says, "name=%s topologies=redis,sentinel,none ends=lease can=holds", name);
+  const struct lb_foreign_plan plan = {.kind = "exec", .command = "true", .says = says};
+  assert_non_null(lb_foreign_add(&plan, &err));
+}
+
+TEST(one_of_no_group_has_each_topology_on_which_the_steps_mean_something) {
+  add_adapter("mine");
   scenario("a", HEAD "[workload]\nclients = 2\n[timeline]\nstep = kill primary\nstep = await failover within 5s\n"
                      "[expect]\nredis-token@sentinel = violated\n");
-  gives("pg-row,redlock,redis-token",
-        "pg-row@pg-async pg-row@pg-sync redlock@redis-x5 redlock@redis-x3 redis-token@sentinel");
+  gives("exec:mine", "exec:mine@sentinel");
   gives("local", "local@none"); /* and says why it cannot */
   assert_string_equal(w->plan.cells[0].skip, "there are no servers");
 }
@@ -187,7 +214,7 @@ TEST(an_expectation_of_ones_own_is_for_what_the_scenario_says_nothing_of) {
   const struct lb_expect own[] = {
       {.guard = LB_GUARD_NONE, .system = (char *)"*", .verdict = LB_STUCK, .reason = (char *)"so"},
       {.guard = LB_GUARD_FENCE, .system = (char *)"*", .verdict = LB_SAFE, .reason = (char *)"so, too"}};
-  scenario("a", LOAD NO_SERVERS "[expect fence]\nlocal@none = safe\n");
+  scenario("a", ON(BARE "\nguards = none, fence") A_LOAD NO_SERVERS "[expect fence]\nlocal@none = safe\n");
   w->request.expect = own;
   w->request.expect_count = 1;
   w->request.systems = "local,pg-row@pg";
@@ -210,9 +237,9 @@ TEST(an_expectation_of_ones_own_is_for_what_the_scenario_says_nothing_of) {
 }
 
 STATES(a_system_named_twice_is_one_cell, scenario("a", LOAD NO_SERVERS), gives("local,local@none,local", "local@none"));
-STATES(every_scenario_gets_its_own_cells, scenario("a", LOAD "local@none = safe\n"),
-       scenario("b", STEPS "local@none = safe\nnull@none = safe\n"), makes_systems("local@none local@none null@none"),
-       assert_string_equal(w->plan.cells[0].scenario->name, "a"),
+STATES(every_scenario_gets_its_own_cells, scenario("a", ON("local@none") A_LOAD "local@none = safe\n"),
+       scenario("b", ON("local@none, null@none") SOME_STEPS "local@none = safe\nnull@none = safe\n"),
+       makes_systems("local@none local@none null@none"), assert_string_equal(w->plan.cells[0].scenario->name, "a"),
        assert_string_equal(w->plan.cells[1].scenario->name, "b"));
 STATES(an_unknown_protocol_is_refused_with_the_nearest, scenario("a", LOAD NO_SERVERS),
        refuses("null,locla@none", "unknown protocol 'locla', did you mean 'local'?"),
@@ -258,48 +285,30 @@ static void under(enum lb_guard guard, const char *expected) {
   makes_cells(expected);
 }
 
-TEST(without_a_guard_those_the_scenario_states_something_for_are_run) {
+#define TWO_GUARDS ON("local@none, broken@none\nguards = none, fence") SOME_STEPS GUARDS
+
+TEST(without_a_guard_those_that_the_scenario_names_are_run) {
   w->request.only_guards = 0;
-  scenario("a", STEPS GUARDS);
-  makes_cells("local@none/none broken@none/none local@none/deadline broken@none/deadline broken@none/fence");
+  scenario("a", TWO_GUARDS);
+  makes_cells("local@none/none broken@none/none local@none/fence broken@none/fence");
   assert_int_equal(w->plan.cells[0].expect->verdict, LB_SAFE);
   assert_int_equal(w->plan.cells[1].expect->verdict, LB_VIOLATED);
-  assert_int_equal(w->plan.cells[2].expect->verdict, LB_ANY);
-  assert_int_equal(w->plan.cells[3].expect->verdict, LB_ANY);
-  assert_int_equal(w->plan.cells[4].expect->verdict, LB_VIOLATED);
+  assert_null(w->plan.cells[2].expect); /* that section speaks of another system */
+  assert_int_equal(w->plan.cells[3].expect->verdict, LB_VIOLATED);
 }
 
-STATES(a_guard_of_the_request_is_the_only_one, scenario("a", STEPS GUARDS), under(LB_GUARD_FENCE, "broken@none/fence"),
-       under(LB_GUARD_NONE, "local@none/none broken@none/none"));
-STATES(a_guard_the_scenario_does_not_speak_of_has_the_systems_of_none_and_no_expectation, scenario("a", STEPS GUARDS),
-       under(LB_GUARD_RECHECK, "local@none/recheck broken@none/recheck"), assert_null(w->plan.cells[0].expect),
-       assert_null(w->plan.cells[1].expect));
-
-TEST(a_scenario_that_speaks_of_one_guard_only_still_runs_without) {
-  w->request.only_guards = 0;
-  scenario("a", HEAD "[workload]\nclients = 2\n[expect fence]\nlocal@none = safe\n");
-  makes_cells("local@none/fence"); /* no system is named without a guard */
-  w->request.systems = "local";
-  makes_cells("local@none/none local@none/fence");
-  assert_null(w->plan.cells[0].expect);
-}
-
-TEST(a_star_beside_systems_adds_those_that_are_missing) {
-  scenario("a", STEPS "local@none = safe\nbroken@none = violated\n[expect fence]\nbroken@none = violated\n* = safe\n");
-  under(LB_GUARD_FENCE, "local@none/fence broken@none/fence");
-  assert_int_equal(w->plan.cells[0].expect->verdict, LB_SAFE);
-  assert_int_equal(w->plan.cells[1].expect->verdict, LB_VIOLATED);
-}
-
-TEST(systems_of_the_request_are_run_under_every_guard) {
-  w->request.only_guards = 0;
-  scenario("a", STEPS GUARDS);
-  w->request.systems = "local,broken";
-  makes_cells("local@none/none broken@none/none local@none/deadline broken@none/deadline local@none/fence "
-              "broken@none/fence");
-  assert_null(w->plan.cells[4].expect); /* that section speaks of another system */
-  under(LB_GUARD_RECHECK, "local@none/recheck broken@none/recheck");
-}
+STATES(a_scenario_that_names_no_guard_is_run_without, scenario("a", ON("local@none") SOME_STEPS GUARDS),
+       w->request.only_guards = 0, makes_cells("local@none/none"));
+STATES(a_guard_of_the_request_is_the_only_one, scenario("a", TWO_GUARDS),
+       under(LB_GUARD_DEADLINE, "local@none/deadline broken@none/deadline"),
+       assert_int_equal(w->plan.cells[0].expect->verdict, LB_ANY),
+       under(LB_GUARD_RECHECK, "local@none/recheck broken@none/recheck"), assert_null(w->plan.cells[0].expect));
+STATES(systems_of_the_request_are_run_under_the_same_guards, scenario("a", TWO_GUARDS), w->request.only_guards = 0,
+       w->request.systems = "null,broken",
+       makes_cells("null@none/none broken@none/none null@none/fence broken@none/fence"));
+STATES(a_scenario_under_a_guard_alone_does_not_run_without,
+       scenario("a", ON("local@none\nguards = fence") SOME_STEPS "local@none = safe\n"), w->request.only_guards = 0,
+       makes_cells("local@none/fence"));
 
 TEST(a_wrong_system_in_a_section_of_a_guard_is_refused_with_its_file) {
   char message[300];
@@ -311,7 +320,7 @@ TEST(a_wrong_system_in_a_section_of_a_guard_is_refused_with_its_file) {
 
 TEST(a_job_has_the_guard_of_its_cell) {
   w->request.only_guards = 0, w->request.trials = 1;
-  scenario("a", STEPS "local@none = safe\n[expect deadline]\n* = safe\n");
+  scenario("a", ON("local@none\nguards = none, deadline") SOME_STEPS "local@none = safe\n");
   make();
   assert_int_equal(w->plan.job_count, 2);
   assert_string_equal(w->plan.jobs[0].plan.name, "a.local@none.none.c2.t1");
@@ -324,7 +333,7 @@ TEST(a_job_has_the_guard_of_its_cell) {
 
 TEST(systems_and_guards_are_compared_under_the_same_faults) {
   w->request.only_guards = 0;
-  scenario("a", LOAD "local@none = safe\nbroken@none = violated\n[expect fence]\n* = race: it is\n");
+  scenario("a", ON("local@none, broken@none\nguards = none, fence") A_LOAD "* = safe\n");
   make();
   assert_int_equal(w->plan.job_count, 16);
   for (size_t i = 0; i < 16; i++)
@@ -343,7 +352,7 @@ TEST(systems_and_guards_are_compared_under_the_same_faults) {
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
 TEST(jobs_are_client_counts_times_trials) {
-  scenario("a", LOAD "local@none = safe\nnull@none = safe\n");
+  scenario("a", ON("local@none, null@none") A_LOAD "local@none = safe\nnull@none = safe\n");
   make();
   static const char *const names[] = {"a.local@none.none.c1.t1", "a.local@none.none.c1.t2", "a.local@none.none.c2.t1",
                                       "a.local@none.none.c2.t2", "a.null@none.none.c1.t1",  "a.null@none.none.c1.t2",
@@ -359,12 +368,12 @@ TEST(jobs_are_client_counts_times_trials) {
   }
 }
 
-STATES(the_number_of_trials_of_the_request_is_taken, scenario("a", LOAD "local@none = safe\n"), w->request.trials = 5,
-       make(), assert_int_equal(w->plan.job_count, 10));
+STATES(the_number_of_trials_of_the_request_is_taken, scenario("a", ON("local@none") A_LOAD "local@none = safe\n"),
+       w->request.trials = 5, make(), assert_int_equal(w->plan.job_count, 10));
 
 TEST(every_job_has_a_seed_of_its_own_that_the_plans_seed_decides) {
   uint64_t seeds[12];
-  scenario("a", LOAD NO_SERVERS);
+  scenario("a", ON(BARE) A_LOAD NO_SERVERS);
   make();
   assert_int_equal(w->plan.job_count, 12);
   for (size_t i = 0; i < 12; i++) {
@@ -390,8 +399,8 @@ static void make_mixed(uint64_t seed, size_t ret_order[JOBS]) {
 }
 
 static void mixed_scenarios(void) {
-  scenario("b", STEPS NO_SERVERS);
-  scenario("a", LOAD NO_SERVERS);
+  scenario("b", ON(BARE) SOME_STEPS NO_SERVERS);
+  scenario("a", ON(BARE) A_LOAD NO_SERVERS);
 }
 
 TEST(the_order_has_every_job_once_and_those_that_measure_first) {
@@ -461,8 +470,8 @@ static int as_expected(size_t cell) {
 }
 
 TEST(a_scenario_with_cuts_is_skipped_without_namespaces) {
-  scenario("c", CUTS "redis-token@redis = safe\n");
-  scenario("b", STEPS "local@none = safe\n");
+  scenario("c", ON("redis-token@redis") CUTS "redis-token@redis = safe\n");
+  scenario("b", ON("local@none") SOME_STEPS "local@none = safe\n");
   make();
   assert_int_equal(w->plan.cell_count, 2);
   assert_string_equal(w->plan.cells[0].skip,
@@ -473,7 +482,7 @@ TEST(a_scenario_with_cuts_is_skipped_without_namespaces) {
   for (size_t i = 0; i < w->plan.job_count; i++) assert_int_equal(w->plan.jobs[i].cell, 1);
 }
 
-STATES(a_plan_in_which_all_is_skipped_has_no_jobs, scenario("c", CUTS "local@none = safe\n"), make(),
+STATES(a_plan_in_which_all_is_skipped_has_no_jobs, scenario("c", ON("local@none") CUTS "local@none = safe\n"), make(),
        assert_int_equal(w->plan.job_count, 0));
 
 /* One cell, skipped for that reason; "" = not skipped. */
@@ -568,11 +577,12 @@ TEST(where_speed_is_measured_ticks_are_longer) {
 /* A suite: nothing is missing in scenarios x systems x guards, whoever is named where. */
 TEST(a_product_has_every_cell_and_says_which_of_them_mean_nothing) {
   scenario("a", STEPS "local@none = safe\n[expect fence]\nnull@none = safe\n");
-  scenario("b", HEAD "[workload]\nclients = 2\n[expect]\n*@none = safe\nbroken@none = violated\n");
+  scenario("b", ON("local@none, broken@none") "[workload]\nclients = 2\n[expect]\n*@none = safe\n");
   w->request.only_guards = 0;
+  w->request.systems = "null@none,local@none,broken@none";
   w->request.product = true;
   make();
-  static const char *const systems[] = {"null@none", "local@none", "broken@none"}; /* as the registry has them */
+  static const char *const systems[] = {"null@none", "local@none", "broken@none"};
   static const char overtakes[] = "nothing overtakes a client here, so no guard has anything to stop";
   static const char unsafe[] = "known to be unsafe: it runs only where the harness has to catch it";
   size_t n = 0;
@@ -583,14 +593,16 @@ TEST(a_product_has_every_cell_and_says_which_of_them_mean_nothing) {
         assert_true(n < w->plan.cell_count && cell->scenario == &w->plan.scenarios[s] && (int)cell->guard == g);
         assert_string_equal(cell->system, systems[i]);
         if (s == 1 && g != LB_GUARD_NONE) assert_string_equal(cell->skip, overtakes);
-        else if (s == 1 && i == 0) assert_string_equal(cell->skip, unsafe);
-        else if (s == 0 && i == 2) assert_string_equal(cell->skip, unsafe);
-        else if (i == 1) assert_string_equal(cell->skip, "");
+        else if (i == 2 || (s == 0 && i == 0)) assert_string_equal(cell->skip, unsafe);
+        else assert_string_equal(cell->skip, i == 0 ? "it is asked of a choice of locks (`systems` in its file)" : "");
         assert_int_equal(cell->means_nothing, cell->skip[0] != '\0');
       }
     }
   }
   assert_int_equal(w->plan.cell_count, n);
+  w->request.systems = NULL;
+  make(); /* those of the first scenario are the usual ones, and the second one names two */
+  assert_string_equal(w->plan.cells[w->plan.cell_count - 1].system, "broken@none");
   w->request.guards = 1u << LB_GUARD_NONE | 1u << LB_GUARD_FENCE;
   w->request.systems = "local,redis-token@redis";
   makes_cells("local@none/none redis-token@redis/none local@none/fence redis-token@redis/fence local@none/none "
@@ -642,7 +654,7 @@ TEST(every_cell_of_the_shipped_suites_has_an_expectation_with_its_reason) {
 }
 
 TEST(under_a_guard_a_suite_may_want_fewer_trials) {
-  scenario("a", STEPS "local@none = safe\n");
+  scenario("a", ON("local@none") SOME_STEPS "local@none = safe\n");
   w->request.only_guards = 0;
   w->request.product = true, w->request.guards = 1u << LB_GUARD_NONE | 1u << LB_GUARD_DEADLINE;
   w->request.guard_trials = 2;
@@ -657,7 +669,7 @@ TEST(under_a_guard_a_suite_may_want_fewer_trials) {
 
 TEST(a_foreign_lock_has_to_be_named) {
   scenario(
-      "a", STEPS
+      "a", ON("local@none") SOME_STEPS
       "local@none, peer:none-such@none = safe: also with a colon in its name\n[expect deadline]\npeer:none-such@none = n/a: so\n");
   w->request.only_guards = 0;
   make();
@@ -666,30 +678,9 @@ TEST(a_foreign_lock_has_to_be_named) {
   refuses("peer:none-such@none", "unknown protocol 'peer:none-such', expected one of `lockbench list protocols`");
 }
 
-/* An adapter by this name, once for the process. */
-static void add_adapter(const char *name) {
-  struct lb_error err;
-  char says[200];
-  snprintf(says, sizeof says, "name=%s topologies=redis,none ends=lease can=holds", name);
-  const struct lb_foreign_plan plan = {.kind = "exec", .command = "true", .says = says};
-  assert_non_null(lb_foreign_add(&plan, &err));
-}
-
-TEST(a_guard_that_is_stated_for_a_foreign_lock_alone_is_played_where_it_runs) {
-  add_adapter("stated");
-  add_adapter("silent");
-  scenario("a", STEPS "local@none = safe\n[expect recheck]\nexec:stat*@none = stuck: so\n");
-  w->request.only_guards = 0;
-  w->request.systems = "exec:stated@none";
-  makes_cells("exec:stated@none/none exec:stated@none/recheck");
-  assert_int_equal(w->plan.cells[1].expect->verdict, LB_STUCK);
-  w->request.systems = "exec:silent@none";
-  makes_cells("exec:silent@none/none");
-}
-
 TEST(a_line_for_servers_of_the_user_wins_over_that_of_ours) {
   scenario(
-      "a", STEPS
+      "a", ON("redis-token@redis, redis-lua@redis") SOME_STEPS
       "redis-token@* = safe: all\nredis-token@redis = stuck: ours\nredis-lua@redis = delayed: like ours\n*@own-redis = violated: own\n"
       "[expect deadline]\nredis-token@own-redis = safe: own\n");
   w->request.only_guards = 0;
@@ -706,7 +697,7 @@ TEST(a_line_for_servers_of_the_user_wins_over_that_of_ours) {
 }
 
 TEST(what_is_said_of_servers_like_them_holds_for_those_of_the_user) {
-  scenario("a", STEPS "redis-token@* = safe: all\nredis-token@redis = stuck: ours\n");
+  scenario("a", ON("redis-token@redis") SOME_STEPS "redis-token@* = safe: all\nredis-token@redis = stuck: ours\n");
   w->request.systems = "redis-token@own-redis"; /* the test before has named them */
   make();
   assert_int_equal(w->plan.cells[0].expect->verdict, LB_STUCK);
@@ -730,7 +721,7 @@ TEST(what_means_nothing_is_as_expected_where_it_is_stated) {
 
 /* What nobody can do anything about is said before what could be installed. */
 TEST(what_means_nothing_misses_nothing) {
-  scenario("c", CUTS "redlock@redis-x3 = safe\n");
+  scenario("c", HEAD CUTS "redlock@redis-x3 = safe\n");
   w->request.systems = "redlock@redis-x3", w->request.only_guards = 1u << LB_GUARD_FENCE;
   make();
   assert_string_equal(w->plan.cells[0].skip, "redlock has no fencing token");
@@ -740,9 +731,9 @@ TEST(what_means_nothing_misses_nothing) {
   assert_true(w->plan.cells[0].skip[0] && !w->plan.cells[0].means_nothing);
 }
 
-TEST(a_pattern_adds_no_system_and_is_the_expectation_of_those_it_fits) {
+TEST(a_pattern_is_the_expectation_of_those_it_fits) {
   scenario(
-      "a", STEPS
+      "a", ON("local@none, null@none\nguards = none, deadline, recheck") SOME_STEPS
       "local@none = safe: own\nnull@* = violated: p\n*=race: all\n[expect deadline recheck]\nnull@none = safe\nlo*@none = stuck\n");
   w->request.only_guards = 0;
   make();
@@ -864,7 +855,7 @@ TEST(a_setting_is_applied_to_the_scenarios_that_take_it) {
 
 TEST(a_setting_changes_the_jobs) {
   SETTINGS(w, "clients=1, 2, 4", "trials=3");
-  scenario("a", LOAD "local@none = safe\n");
+  scenario("a", ON("local@none") A_LOAD "local@none = safe\n");
   make();
   assert_int_equal(w->plan.job_count, 9);
 }
@@ -908,9 +899,9 @@ TEST(a_value_that_one_scenario_refuses_is_refused) {
 
 TEST(a_suite_changes_single_scenarios) {
   static const char *const own[] = {"trials=3 clients=1,2,4 duration_s=2", NULL, ""};
-  scenario("a", LOAD "local@none = safe\n");
-  scenario("b", LOAD "local@none = safe\n");
-  scenario("c", LOAD "local@none = safe\n");
+  scenario("a", ON("local@none") A_LOAD "local@none = safe\n");
+  scenario("b", ON("local@none") A_LOAD "local@none = safe\n");
+  scenario("c", ON("local@none") A_LOAD "local@none = safe\n");
   w->request.own_settings = own;
   make();
   assert_true(w->plan.scenarios[0].duration_s == 2);
@@ -934,8 +925,8 @@ static void makes_names(const char *expected) {
 }
 
 TEST(several_values_make_a_variant_of_each) {
-  scenario("a", LOAD "local@none = safe: it is\n");
-  scenario("b", STEPS "local@none = safe\n");
+  scenario("a", ON("local@none") A_LOAD "local@none = safe: it is\n");
+  scenario("b", ON("local@none") SOME_STEPS "local@none = safe\n");
   SETTINGS(w, "hold_ms=0.5, 3", "think_ms=7");
   makes_names("a~hold_ms=0.5 a~hold_ms=3 b"); /* a timeline holds for as long as its steps say */
   assert_true(w->plan.scenarios[0].hold_ms < 0.6 && w->plan.scenarios[1].hold_ms > 2.9 &&
@@ -962,7 +953,7 @@ TEST(several_keys_make_a_variant_of_each_combination) {
 
 /* The trials of the variants are run side by side in time: a round has one of each. */
 TEST(variants_are_interleaved) {
-  scenario("a", LOAD "local@none = safe\n");
+  scenario("a", ON("local@none") A_LOAD "local@none = safe\n");
   SETTINGS(w, "hold_ms=0,1,2", "clients=1", "trials=7");
   make();
   assert_int_equal(w->plan.job_count, 21);
@@ -974,7 +965,7 @@ TEST(variants_are_interleaved) {
 }
 
 TEST(an_option_can_be_varied_if_all_systems_have_it) {
-  scenario("a", LOAD "local@none = safe\nredis-token@redis = safe\n");
+  scenario("a", ON("local@none, redis-token@redis") A_LOAD "local@none = safe\nredis-token@redis = safe\n");
   SETTINGS(w, "redis-token.fence=no,yes");
   w->request.systems = "redis-token";
   makes_names("a~fence=no a~fence=yes");
@@ -1061,8 +1052,8 @@ TEST(too_many_variants_are_refused) {
 TEST(settings_of_the_user_come_after_those_of_the_suite) {
   static const char *const own[] = {"trials=3 ttl_ms=700", NULL};
   SETTINGS(w, "ttl_ms=900");
-  scenario("a", STEPS "local@none = safe\n");
-  scenario("b", STEPS "local@none = safe\n");
+  scenario("a", ON("local@none") SOME_STEPS "local@none = safe\n");
+  scenario("b", ON("local@none") SOME_STEPS "local@none = safe\n");
   w->request.own_settings = own;
   make();
   assert_int_equal(w->plan.scenarios[0].trials, 3);
@@ -1091,13 +1082,16 @@ TEST(settings_of_a_suite_that_do_not_fit_are_refused) {
 
 /* ---- options of protocols ---------------------------------------------------------------------------------------- */
 
-STATES(options_have_their_defaults, scenario("a", LOAD "broken@none = violated\npg-row@pg = safe\nlocal@none = safe\n"),
+STATES(options_have_their_defaults,
+       scenario("a", ON("broken@none, pg-row@pg, local@none") A_LOAD
+                "broken@none = violated\npg-row@pg = safe\nlocal@none = safe\n"),
        make(), assert_true(w->plan.cells[0].options[0].f == 0.05), assert_int_equal(w->plan.cells[1].options[0].i, 100),
        assert_non_null(w->plan.cells[2].options));
 
 TEST(an_option_is_set_for_its_protocol_only_and_the_last_one_counts) {
   SETTINGS(w, "broken.rate=0.9", "pg-row.lock_wait_ms=250", "broken.rate=0.5");
-  scenario("a", LOAD "broken@none = violated\npg-row@pg = safe\nredlock@redis-x5 = safe\n");
+  scenario("a", ON("broken@none, pg-row@pg, redlock@redis-x5") A_LOAD
+           "broken@none = violated\npg-row@pg = safe\nredlock@redis-x5 = safe\n");
   make();
   assert_true(w->plan.cells[0].options[0].f == 0.5);
   assert_int_equal(w->plan.cells[1].options[0].i, 250);
@@ -1108,9 +1102,9 @@ TEST(an_option_is_set_for_its_protocol_only_and_the_last_one_counts) {
 /* Each for its own scenario. */
 TEST(an_option_of_the_scenario_counts_unless_the_user_sets_it) {
   scenario(
-      "a", HEAD
-      "[workload]\nclients = 1\noption = broken.rate=0.9\noption = pg-row.lock_wait_ms=250\n[expect]\nbroken@none = violated\npg-row@pg = safe\n");
-  scenario("b", LOAD "broken@none = violated\n");
+      "a",
+      ON("broken@none, pg-row@pg") "[workload]\nclients = 1\noption = broken.rate=0.9\noption = pg-row.lock_wait_ms=250\n[expect]\nbroken@none = violated\npg-row@pg = safe\n");
+  scenario("b", ON("broken@none") A_LOAD "broken@none = violated\n");
   make();
   assert_true(w->plan.cells[0].options[0].f == 0.9);
   assert_int_equal(w->plan.cells[1].options[0].i, 250);
@@ -1194,8 +1188,7 @@ static bool fence_option(const struct lb_cell *cell) {
 TEST(the_guard_fence_switches_on_the_option_of_that_name) {
   SETTINGS(w, "redis-token.fence=no");
   w->request.only_guards = 0, w->request.systems = "redis-token@redis,broken";
-  scenario("a", STEPS
-           "local@none = safe\n[expect deadline]\n* = safe\n[expect recheck]\n* = safe\n[expect fence]\n* = safe\n");
+  scenario("a", ON("local@none\nguards = none, deadline, recheck, fence") SOME_STEPS "* = safe\n");
   for (w->request.setting_count = 0; w->request.setting_count <= 1; w->request.setting_count++) {
     make();
     assert_int_equal(w->plan.cell_count, 8);
@@ -1235,7 +1228,8 @@ TEST(options_that_are_wrong_are_refused) {
 
 TEST(the_ends_of_a_range_belong_to_it) {
   SETTINGS(w, "broken.rate=1", "pg-row.lock_wait_ms=60000");
-  scenario("a", LOAD "local@none = safe\nbroken@none = violated\npg-row@pg = safe\n");
+  scenario("a", ON("local@none, broken@none, pg-row@pg") A_LOAD
+           "local@none = safe\nbroken@none = violated\npg-row@pg = safe\n");
   make();
 }
 
