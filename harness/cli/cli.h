@@ -200,10 +200,10 @@ const char *lb_cli_server_title(const struct lb_protocol *protocol);
 struct lb_suite;
 struct lb_order { /* what a command wants done */
   const struct lb_args *args;
-  const char *label;               /* names the run's folder */
-  const char *const *paths;        /* of the scenarios */
-  const char *const *own_settings; /* of each, "key=value key=value" (NULL = none); or NULL */
-  size_t path_count;
+  const char *label; /* names the run's folder */
+  const struct lb_scenario *scenarios;
+  const char *const *own_settings; /* of each, as in a plan */
+  size_t scenario_count;
   const struct lb_suite *suite; /* that they are of: its plan is the full product; NULL = none */
   bool draw;                    /* the charts and the page, too */
   /* For a command with a screen of its own; NULL = the tables of a run. `begin` is called before the first trial: an

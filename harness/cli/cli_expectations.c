@@ -274,12 +274,9 @@ static void print_lines(const struct lb_plan *plan, FILE *out) {
 static int list_scenario(struct listing *l, const char *path, const char *systems, FILE *out) {
   struct lb_error err;
   struct lb_plan plan;
-  struct lb_plan_request request = {.scenario_paths = &path,
-                                    .scenario_count = 1,
-                                    .systems = systems ? systems : SYSTEMS,
-                                    .product = true,
-                                    .only_guards = l->json ? (1u << LB_GUARD_COUNT) - 1 : 0};
-  if (lb_plan_make(&request, &plan, &err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err.text);
+  struct lb_plan_request request = {
+      .systems = systems ? systems : SYSTEMS, .product = true, .only_guards = l->json ? (1u << LB_GUARD_COUNT) - 1 : 0};
+  if (lb_plan_load(&path, 1, &request, &plan, &err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err.text);
   if (l->json) put_scenario(l, &plan, out);
   else print_lines(&plan, out);
   lb_plan_clear(&plan);

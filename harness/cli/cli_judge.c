@@ -233,9 +233,9 @@ static int run_suite(struct judge *j) {
   args.systems = j->systems;
   struct lb_order order = {.args = &args,
                            .label = suite.name,
-                           .paths = (const char *const *)suite.scenarios,
-                           .own_settings = (const char *const *)suite.settings,
-                           .path_count = suite.count,
+                           .scenarios = suite.scenarios,
+                           .own_settings = (const char *const *)suite.varied,
+                           .scenario_count = suite.count,
                            .suite = &suite,
                            .draw = true,
                            .begin = begin,

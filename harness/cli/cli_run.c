@@ -24,6 +24,7 @@
 #include "run/results.h"
 #include "run/shard.h"
 #include "scenario/scenario.h"
+#include "scenario/scenario_load.h"
 #include "scenario/suite.h"
 #include "show/display.h"
 #include "show/live.h"
@@ -69,8 +70,8 @@ static bool is_screen(const struct lb_tally *tally, const struct lb_order *order
 static double seconds_of_suite(const struct lb_suite *suite) {
   struct lb_error err;
   struct lb_plan plan;
-  struct lb_plan_request request = {.scenario_paths = (const char *const *)suite->scenarios,
-                                    .own_settings = (const char *const *)suite->settings,
+  struct lb_plan_request request = {.scenarios = suite->scenarios,
+                                    .own_settings = (const char *const *)suite->varied,
                                     .own_guards = suite->own_guards,
                                     .scenario_count = suite->count,
                                     .systems = suite->systems,
@@ -409,9 +410,9 @@ int lb_cli_carry_out(const struct lb_order *order) {
   if (code) return code;
   bool asked = order->args->systems || order->args->plugins[0];
   char *own = lb_own_at(0) ? lb_cli_own_systems(asked ? systems_of(order) : NULL) : NULL;
-  struct lb_plan_request request = {.scenario_paths = order->paths,
+  struct lb_plan_request request = {.scenarios = order->scenarios,
                                     .own_settings = order->own_settings,
-                                    .scenario_count = order->path_count,
+                                    .scenario_count = order->scenario_count,
                                     .systems = own ? own : systems_of(order),
                                     .installed = true,
                                     .product = order->suite != NULL,
@@ -451,6 +452,16 @@ static void label_of(const char *word, char *buf, size_t size) {
   if (length > 4 && strcmp(buf + length - 4, ".ini") == 0) buf[length - 4] = '\0';
 }
 
+static int run_files(const struct lb_args *args, const char *label, const char *const *paths, size_t count) {
+  struct lb_scenario *scenarios;
+  struct lb_error err;
+  if (lb_scenario_load_all(paths, count, &scenarios, &err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err.text);
+  int code = lb_cli_carry_out(
+      &(struct lb_order){.args = args, .label = label, .scenarios = scenarios, .scenario_count = count});
+  lb_scenario_clear_all(scenarios, count);
+  return code;
+}
+
 static int run_command(const struct lb_args *args) {
   char *paths[LB_ARGS_MAX], label[100];
   size_t count = 0, wanted = (size_t)args->word_count;
@@ -463,8 +474,7 @@ static int run_command(const struct lb_args *args) {
     return lb_complain(LB_EXIT_USAGE, "--junit: two builds that are compared have no expectations");
   while (count < wanted && (paths[count] = lb_cli_find_scenario(args->words[count]))) count++;
   label_of(args->words[0], label, sizeof label);
-  struct lb_order order = {.args = args, .label = label, .paths = (const char *const *)paths, .path_count = count};
-  int code = count == wanted ? lb_cli_carry_out(&order) : LB_EXIT_USAGE;
+  int code = count == wanted ? run_files(args, label, (const char *const *)paths, count) : LB_EXIT_USAGE;
   for (size_t i = 0; i < count; i++) free(paths[i]);
   return code;
 }
@@ -493,9 +503,9 @@ static int suite_command(const struct lb_args *args) {
   if (r < 0) return lb_complain(LB_EXIT_USAGE, "%s", err.text);
   struct lb_order order = {.args = args,
                            .label = suite.name,
-                           .paths = (const char *const *)suite.scenarios,
-                           .own_settings = (const char *const *)suite.settings,
-                           .path_count = suite.count,
+                           .scenarios = suite.scenarios,
+                           .own_settings = (const char *const *)suite.varied,
+                           .scenario_count = suite.count,
                            .suite = &suite,
                            .draw = true};
   int code = lb_cli_carry_out(&order);

@@ -270,9 +270,8 @@ static void show_cells(const struct lb_plan *plan) {
 static int show_systems(const char *path, const char *systems) {
   struct lb_plan plan;
   struct lb_error err;
-  struct lb_plan_request request = {
-      .scenario_paths = &path, .scenario_count = 1, .systems = systems, .guards = (1u << LB_GUARD_COUNT) - 1};
-  if (lb_plan_make(&request, &plan, &err) < 0) return lb_complain(LB_EXIT_USAGE, "show: %s", err.text);
+  struct lb_plan_request request = {.systems = systems, .guards = (1u << LB_GUARD_COUNT) - 1};
+  if (lb_plan_load(&path, 1, &request, &plan, &err) < 0) return lb_complain(LB_EXIT_USAGE, "show: %s", err.text);
   const struct lb_scenario *s = &plan.scenarios[0];
   printf("scenario %s: %s\n\nquestion: %s\n", s->name, s->title, s->question ? s->question : "");
   show_steps("steps:", s->steps, s->step_count);
@@ -286,8 +285,8 @@ static int show_systems(const char *path, const char *systems) {
 static int show_usual(const char *path) {
   struct lb_plan plan;
   struct lb_error err;
-  struct lb_plan_request request = {.scenario_paths = &path, .scenario_count = 1, .guards = 1u << LB_GUARD_NONE};
-  if (lb_plan_make(&request, &plan, &err) < 0) return lb_complain(LB_EXIT_USAGE, "show: %s", err.text);
+  struct lb_plan_request request = {.guards = 1u << LB_GUARD_NONE};
+  if (lb_plan_load(&path, 1, &request, &plan, &err) < 0) return lb_complain(LB_EXIT_USAGE, "show: %s", err.text);
   show_cells(&plan);
   lb_plan_clear(&plan);
   return LB_EXIT_OK;

@@ -212,9 +212,7 @@ static int play_all_of(struct play *p, struct lb_error *err) {
   struct files files;
   int r = write_files(p, &files);
   if (r < 0) return free_files(&files), lb_error(err, r, "cannot write the timelines: %s", strerror(-r));
-  struct lb_plan_request request = {.scenario_paths = (const char *const *)files.path,
-                                    .scenario_count = files.count,
-                                    .systems = g->space->system.name,
+  struct lb_plan_request request = {.systems = g->space->system.name,
                                     .settings = g->settings,
                                     .setting_count = g->setting_count,
                                     .reuse = !g->fresh,
@@ -224,7 +222,7 @@ static int play_all_of(struct play *p, struct lb_error *err) {
     request.guards |= batch->guards;
     if (batch->repeats + batch->again > request.trials) request.trials = batch->repeats + batch->again;
   }
-  r = lb_plan_make(&request, &p->plan, err);
+  r = lb_plan_load((const char *const *)files.path, files.count, &request, &p->plan, err);
   if (r == 0) r = play_plan(p, err), lb_plan_clear(&p->plan);
   free_files(&files);
   return r;

@@ -183,13 +183,11 @@ static int play_all_of(struct shrinker *k, const bool keep[], int trials) {
   if (r == 0) r = write_file(k, keep, path);
   if (r < 0) return lb_error(k->err, r, "cannot write %s: %s", path, strerror(-r));
   const char *paths[] = {path};
-  struct lb_plan_request request = {.scenario_paths = paths,
-                                    .scenario_count = 1,
-                                    .systems = k->o->of->system,
+  struct lb_plan_request request = {.systems = k->o->of->system,
                                     .only_guards = 1u << k->o->of->guard,
                                     .trials = trials,
                                     .seed = lb_rng_fork(k->o->seed, STREAM_SHRINK, k->s->asked++).state};
-  r = lb_plan_make(&request, &plan, k->err);
+  r = lb_plan_load(paths, 1, &request, &plan, k->err);
   if (r < 0) return r;
   r = play_plan(k, &plan, keep);
   lb_plan_clear(&plan);

@@ -22,6 +22,7 @@
 #include "base/hash.h"
 #include "base/need.h"
 #include "base/rng.h"
+#include "scenario/scenario_load.h"
 #include "trial/site.h"
 #include "trial/workload.h"
 
@@ -248,8 +249,7 @@ int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, str
   *ret = (struct lb_plan){0};
   take_expects(ret, request->expect, request->expect_count);
   int r = lb_settings_parse(&ret->settings, request->settings, request->setting_count, err);
-  if (r == 0)
-    r = lb_plan_add_scenarios(ret, request->scenario_paths, request->own_settings, request->scenario_count, err);
+  if (r == 0) r = lb_plan_add_scenarios(ret, request, err);
   if (r == 0) r = add_cells(ret, request, err);
   if (r == 0) r = check_use(ret, request->product, err);
   if (r < 0) return lb_plan_clear(ret), r;
@@ -259,6 +259,20 @@ int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, str
   ret->judging = request->judging;
   add_jobs(ret, request);
   return 0;
+}
+
+int lb_plan_load(const char *const *paths, size_t count, const struct lb_plan_request *request, struct lb_plan *ret,
+                 struct lb_error *err) {
+  struct lb_plan_request of = *request;
+  struct lb_scenario *scenarios;
+  *ret = (struct lb_plan){0};
+  int r = lb_scenario_load_all(paths, count, &scenarios, err);
+  if (r < 0) return r;
+  of.scenarios = scenarios;
+  of.scenario_count = count;
+  r = lb_plan_make(&of, ret, err);
+  lb_scenario_clear_all(scenarios, count);
+  return r;
 }
 
 void lb_plan_clear(struct lb_plan *plan) {

@@ -85,9 +85,9 @@ struct lb_plan {
 
 /* What a user asks for, as it was typed. Texts are borrowed and have to outlive the plan. */
 struct lb_plan_request {
-  const char *const *scenario_paths;
+  const struct lb_scenario *scenarios; /* as they were read; the plan has copies */
   size_t scenario_count;
-  /* NULL, or of each scenario "key=value key=value" (NULL = none). Applied before `settings`. */
+  /* NULL, or of each scenario what varies it, "key=value,value key=..." (NULL = nothing). Applied before `settings`. */
   const char *const *own_settings;
   /* NULL, or of each scenario of a product those of `guards` that it is asked under, a bit each; 0 = all. */
   const unsigned *own_guards;
@@ -125,6 +125,9 @@ struct lb_plan_request {
  * ... with the nearest known word; a scenario that is named twice; a setting that no system of the
  * run has); -ENXIO if `installed` left no system. */
 int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, struct lb_error *err);
+/* The same for the scenarios of some files, in place of those of the request; also other -errno. */
+int lb_plan_load(const char *const *paths, size_t count, const struct lb_plan_request *request, struct lb_plan *ret,
+                 struct lb_error *err);
 void lb_plan_clear(struct lb_plan *plan);
 
 /* ---- The steps of making a plan, in their order. Private to plan*.c.
@@ -132,9 +135,8 @@ void lb_plan_clear(struct lb_plan *plan);
  * All of them add to a plan that is not whole yet. On an error the plan stays as it is, to be released by
  * lb_plan_make(). 0, or -EINVAL with one line in err. ---- */
 
-/* Loads the scenarios, sets them, and makes their variants (plan_scenarios.c). `own_settings` is that of the request. */
-int lb_plan_add_scenarios(struct lb_plan *plan, const char *const *paths, const char *const *own_settings, size_t count,
-                          struct lb_error *err);
+/* Copies the scenarios of the request, sets them, and makes their variants (plan_scenarios.c). */
+int lb_plan_add_scenarios(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_error *err);
 
 struct lb_plan_asking { /* where scenarios are asked, in the words of the request */
   const char *systems;  /* without names of groups; NULL = the usual ones */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The scenarios of a plan. Each file is read once, and its keys are set on what was read. Where a setting has several
+ * The scenarios of a plan. Settings are applied to copies. Where a setting has several
  * values it is multiplied: a variant is a copy, with a name that says what is varied, and so everything that comes after
  * knows nothing of it. What is varied by several settings has a variant for each combination. What the keys say together
  * is checked once, when all are set.
@@ -183,7 +183,6 @@ static int add_variants(struct lb_plan *plan, struct lb_variant *lists, struct l
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* It has been read. */
 static int add_asked(struct lb_plan *plan, size_t at, const char *own, struct taken taken[], struct lb_error *err) {
   struct lb_asked *asked = &plan->asked[at];
   struct lb_variant lists = {.asked = at};
@@ -219,15 +218,14 @@ static int check_taken(const struct lb_settings *settings, const struct taken ta
 }
 
 /* The arrays do not move any more once all are there: cells, jobs and expectations point into them. */
-int lb_plan_add_scenarios(struct lb_plan *plan, const char *const *paths, const char *const *own_settings, size_t count,
-                          struct lb_error *err) {
+int lb_plan_add_scenarios(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_error *err) {
   struct taken *taken = lb_need(calloc(plan->settings.count + 1, sizeof *taken));
   int r = 0;
-  plan->asked_count = count;
+  plan->asked_count = request->scenario_count;
   plan->asked = lb_need(calloc(plan->asked_count + 1, sizeof *plan->asked));
-  for (size_t i = 0; r == 0 && i < count; i++) {
-    r = lb_scenario_load(paths[i], &plan->asked[i].scenario, err);
-    if (r == 0) r = add_asked(plan, i, own_settings ? own_settings[i] : NULL, taken, err);
+  for (size_t i = 0; r == 0 && i < plan->asked_count; i++) {
+    lb_scenario_copy(&request->scenarios[i], &plan->asked[i].scenario);
+    r = add_asked(plan, i, request->own_settings ? request->own_settings[i] : NULL, taken, err);
   }
   if (r == 0) r = check_names(plan, err);
   if (r == 0) r = check_taken(&plan->settings, taken, err);

@@ -132,6 +132,19 @@ int lb_scenario_load(const char *path, struct lb_scenario *ret, struct lb_error 
   return r;
 }
 
+int lb_scenario_load_all(const char *const *paths, size_t count, struct lb_scenario **ret, struct lb_error *err) {
+  int r = 0;
+  *ret = lb_need(calloc(count + 1, sizeof **ret));
+  for (size_t i = 0; r == 0 && i < count; i++) r = lb_scenario_load(paths[i], &(*ret)[i], err);
+  if (r < 0) lb_scenario_clear_all(*ret, count);
+  return r;
+}
+
+void lb_scenario_clear_all(struct lb_scenario *scenarios, size_t count) {
+  for (size_t i = 0; i < count; i++) lb_scenario_clear(&scenarios[i]);
+  free(scenarios);
+}
+
 /* ---- settings of the command line ------------------------------------------------------------ */
 
 /* -ENOTSUP if what it plays has no such key. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the text of a suite file to scenarios and their settings. Each section but [suite] names a scenario; its keys
- * are those that -s sets. A setting is tried at once on the scenario as it was loaded, so that a refusal names the line
- * of the suite.
+ * From the text of a suite file to scenarios. Each section but [suite] names one; its keys are those that -s sets. A
+ * setting is applied at once, so that a refusal names the line of the suite.
  */
 #include "suite.h"
 
@@ -25,12 +24,11 @@ struct reading {
   char **known, **known_paths; /* the scenarios in the folder */
   size_t known_count;
   struct lb_suite *suite;
-  bool about;                  /* now in [suite] */
-  int about_line;              /* where it began; 0 = not yet */
-  struct lb_scenario scenario; /* of the section now; empty in [suite] */
-  int *section_lines;          /* of each scenario of the suite */
-  int *key_lines;              /* of lb_scenario_keys in this section, 0 = not seen */
-  int trials;                  /* [suite] trials, 0 = not given */
+  bool about;                        /* now in [suite] */
+  int about_line;                    /* where it began; 0 = not yet */
+  int *section_lines, *trials_lines; /* of each scenario of the suite; 0 = its section has no trials */
+  int *key_lines;                    /* of lb_scenario_keys in this section, 0 = not seen */
+  int trials;                        /* [suite] trials, 0 = not given */
 };
 
 /* ---- scenarios ------------------------------------------------------------------------------- */
@@ -51,36 +49,28 @@ static int find_scenario(struct reading *r, const char *name, char **ret) {
       near ? "]?" : ": expected [suite], or for each scenario a section with its name or path, such as [control]");
 }
 
-/* By the scenario's name, not its path, because the name is what results are filed under. */
-static int check_twice(struct reading *r) {
-  for (size_t i = 0; i < r->suite->count; i++) {
-    char *name = lb_scenario_name_of(r->suite->scenarios[i]);
-    bool twice = strcmp(name, r->scenario.name) == 0;
-    free(name);
-    if (twice) return lb_ini_refuse_twice(&r->ini, r->section_lines[i], "scenario '%s'", r->scenario.name);
-  }
-  return 0;
-}
+static struct lb_scenario *scenario_now(struct reading *r) { return &r->suite->scenarios[r->suite->count - 1]; }
 
-/* It is loaded here and kept until the next section, so that settings can be tried on it. The suite
- * itself keeps the path: the plan loads it. */
+/* By the scenario's name, not its path, because the name is what results are filed under. */
 static int add_scenario(struct reading *r, char *path) {
   struct lb_error why;
   struct lb_suite *s = r->suite;
-  if (lb_scenario_load(path, &r->scenario, &why) < 0) return lb_ini_refuse(&r->ini, -EINVAL, "%s", why.text);
-  if (check_twice(r) < 0) return -EINVAL;
-  size_t settings = s->count, guards = s->count, lines = s->count;
-  LB_APPEND(s->settings, settings) = lb_need_text("");
+  size_t varied = s->count, guards = s->count, lines = s->count, trials = s->count;
+  LB_APPEND(s->varied, varied) = lb_need_text("");
   LB_APPEND(s->own_guards, guards) = 0;
   LB_APPEND(r->section_lines, lines) = r->ini.line;
-  LB_APPEND(s->scenarios, s->count) = lb_need_text(path);
+  LB_APPEND(r->trials_lines, trials) = 0;
+  struct lb_scenario *scenario = &LB_APPEND(s->scenarios, s->count);
+  if (lb_scenario_load(path, scenario, &why) < 0) return lb_ini_refuse(&r->ini, -EINVAL, "%s", why.text);
+  for (size_t i = 0; i + 1 < s->count; i++)
+    if (strcmp(s->scenarios[i].name, scenario->name) == 0)
+      return lb_ini_refuse_twice(&r->ini, r->section_lines[i], "scenario '%s'", scenario->name);
   return 0;
 }
 
 static int begin_section(struct reading *r, const char *name) {
   char *path = NULL;
   memset(r->key_lines, 0, lb_scenario_key_count * sizeof *r->key_lines);
-  lb_scenario_clear(&r->scenario);
   r->about = strcmp(name, ABOUT) == 0;
   if (r->about && r->about_line) return lb_ini_refuse_twice(&r->ini, r->about_line, "section [" ABOUT "]");
   if (r->about) return r->about_line = r->ini.line, 0;
@@ -147,25 +137,21 @@ static int take_about(struct reading *r, const char *name, const char *value) {
                        near ? "'?" : ": expected title, question, systems, guards, trials or guard_trials");
 }
 
-/* As one word of "key=value key=value", so without the blanks of a list, "1, 4". */
-static int keep_setting(struct reading *r, const char *name, const char *value) {
-  char *word = lb_need_printed("%s=%s", name, value);
-  append_word(&r->suite->settings[r->suite->count - 1], " ", word);
-  free(word);
-  return 0;
-}
-
-/* Each of several values, "0, 1, 10": the plan makes a variant of each. */
-static int try_values(struct reading *r, const char *name, const char *value, struct lb_error *why) {
+/* Each of several values, "0, 1, 10", is tried: the plan makes a variant of each. They are kept as one word of
+ * "key=value,value key=...", so without blanks. */
+static int vary(struct reading *r, const char *name, const char *value, struct lb_error *why) {
   int result = 0;
-  if (!lb_scenario_varies(name)) return lb_scenario_set(&r->scenario, name, value, why);
   for (const char *rest = value; result == 0 && rest;) {
+    struct lb_scenario tried = *scenario_now(r); /* settable keys own no memory */
     size_t length;
     const char *at = lb_text_part(&rest, ',', &length);
     char *word = lb_need(strndup(at, length));
-    result = lb_scenario_set(&r->scenario, name, word, why);
+    result = lb_scenario_set(&tried, name, word, why);
     free(word);
   }
+  char *word = lb_need_printed("%s=%s", name, value);
+  append_word(&r->suite->varied[r->suite->count - 1], " ", word);
+  free(word);
   return result;
 }
 
@@ -178,9 +164,10 @@ static int take_setting(struct reading *r, const char *name, const char *value) 
   int *line = &r->key_lines[key - lb_scenario_keys];
   if (*line) return lb_ini_refuse_twice(&r->ini, *line, "%s", name);
   *line = r->ini.line;
-  int result = try_values(r, name, value, &why);
-  return result < 0 ? lb_ini_refuse(&r->ini, result == -ENOTSUP ? -EINVAL : result, "%s", why.text)
-                    : keep_setting(r, name, value);
+  if (strcmp(name, "trials") == 0) r->trials_lines[r->suite->count - 1] = r->ini.line;
+  int result = lb_scenario_varies(name) && strchr(value, ',') ? vary(r, name, value, &why)
+                                                              : lb_scenario_set(scenario_now(r), name, value, &why);
+  return result < 0 ? lb_ini_refuse(&r->ini, -EINVAL, "%s", why.text) : 0;
 }
 
 static int take_line(struct reading *r) {
@@ -206,21 +193,16 @@ static int check_complete(struct reading *r) {
 
 /* [suite] trials is that of each scenario whose section says nothing else. */
 static void spread_trials(struct reading *r) {
-  char setting[32];
-  snprintf(setting, sizeof setting, "trials=%d", r->trials);
-  for (size_t i = 0; r->trials && i < r->suite->count; i++) {
-    const char *own = strstr(r->suite->settings[i], "trials=");
-    if (own && (own == r->suite->settings[i] || own[-1] == ' ')) continue;
-    append_word(&r->suite->settings[i], " ", setting);
-  }
+  for (size_t i = 0; r->trials && i < r->suite->count; i++)
+    if (!r->trials_lines[i]) r->suite->scenarios[i].trials = r->trials;
 }
 
 static void forget(struct reading *r) {
-  lb_scenario_clear(&r->scenario);
   for (size_t i = 0; i < r->known_count; i++) free(r->known[i]), free(r->known_paths[i]);
   free(r->known);
   free(r->known_paths);
   free(r->section_lines);
+  free(r->trials_lines);
   free(r->key_lines);
 }
 
@@ -254,9 +236,9 @@ int lb_suite_load(const char *path, const char *folder, struct lb_suite *ret, st
 }
 
 void lb_suite_clear(struct lb_suite *suite) {
-  for (size_t i = 0; i < suite->count; i++) free(suite->scenarios[i]), free(suite->settings[i]);
-  free(suite->scenarios);
-  free(suite->settings);
+  for (size_t i = 0; i < suite->count; i++) free(suite->varied[i]);
+  lb_scenario_clear_all(suite->scenarios, suite->count);
+  free(suite->varied);
   free(suite->own_guards);
   free(suite->name);
   free(suite->path);

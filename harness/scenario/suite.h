@@ -8,22 +8,21 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "scenario.h"
 
 struct lb_suite {
-  char *name, *path;      /* "quick", and its file */
-  char *title, *question; /* [suite] */
-  /* For each scenario, in the order of the file: its path, and what is changed in it, "key=value key=value" ("" =
-   * nothing). */
-  char **scenarios, **settings;
-  unsigned *own_guards; /* of each scenario, a bit each, of `guards`; 0 = all of them */
+  char *name, *path;             /* "quick", and its file */
+  char *title, *question;        /* [suite] */
+  struct lb_scenario *scenarios; /* in the order of the file, as they were read and as the suite sets them */
+  char **varied;                 /* of each what is varied, "key=value,value key=..." ("" = nothing) */
+  unsigned *own_guards;          /* of each scenario, a bit each, of `guards`; 0 = all of them */
   size_t count;
   char *systems;    /* "a@x,b@y", NULL = those that the scenarios name */
   unsigned guards;  /* one bit each, 0 = all */
   int guard_trials; /* under a guard at most so many of each cell; 0 = as many as without */
 };
 
-/* Reads a file. `folder` has the scenarios that are named, not given as a path. Every scenario is
- * loaded and every setting tried on it. 0; -EINVAL with one line in err for bad content, of the
+/* Reads a file. `folder` has the scenarios that are named, not given as a path. 0; -EINVAL with one line in err for bad content, of the
  * suite or of a scenario; other -errno with err. On error *ret is empty. */
 int lb_suite_load(const char *path, const char *folder, struct lb_suite *ret, struct lb_error *err);
 /* The same from memory, data[size] is NUL; `path` stands for the file. For tests and fuzzing. */

@@ -30,17 +30,18 @@ static void check_refusal(const struct lb_suite *s, const char *err) {
 }
 
 /* As a plan does it. */
-static void check_part(const char *path, char *settings) {
-  struct lb_scenario scenario;
+static void check_part(struct lb_scenario *scenario, char *varied) {
   struct lb_error err;
-  promise(lb_scenario_load(path, &scenario, &err) == 0, "a scenario of a suite can be loaded");
-  for (char *word; settings && *settings && (word = strsep(&settings, " "));) {
+  promise(lb_scenario_settle(scenario, &err) == 0, "what a suite sets fits together");
+  for (char *word; varied && *varied && (word = strsep(&varied, " "));) {
     char *value = strchr(word, '=');
-    promise(value != NULL, "a setting has a value");
+    promise(value != NULL, "what is varied has values");
     *value++ = '\0';
-    promise(lb_scenario_set(&scenario, word, value, &err) == 0, "its scenario takes it");
+    for (char *one; (one = strsep(&value, ","));) {
+      struct lb_scenario tried = *scenario; /* settable keys own no memory */
+      promise(lb_scenario_set(&tried, word, one, &err) == 0, "its scenario takes each");
+    }
   }
-  lb_scenario_clear(&scenario);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -55,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (lb_suite_parse("fuzz.ini", text, size, folder, &s, &err) == 0) {
     promise(s.name && s.path && s.title && s.question, "mandatory texts are there");
     promise(s.count > 0, "there is a scenario");
-    for (size_t i = 0; i < s.count; i++) check_part(s.scenarios[i], s.settings[i]);
+    for (size_t i = 0; i < s.count; i++) check_part(&s.scenarios[i], s.varied[i]);
   } else {
     check_refusal(&s, err.text);
   }

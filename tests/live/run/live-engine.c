@@ -66,9 +66,8 @@ static int set_up(void **state) {
   FILE *out = fopen(w->path, "we");
   if (!out || fputs(QUIET, out) < 0 || fclose(out) != 0) return -1;
   const char *const paths[] = {w->path};
-  struct lb_plan_request request = {
-      .scenario_paths = paths, .scenario_count = 1, .systems = "local@none", .trials = JOBS, .seed = 1};
-  if (lb_plan_make(&request, &w->plan, &w->err) < 0) return -1;
+  struct lb_plan_request request = {.systems = "local@none", .trials = JOBS, .seed = 1};
+  if (lb_plan_load(paths, 1, &request, &w->plan, &w->err) < 0) return -1;
   w->source = (struct lb_source){.of = w, .left = JOBS, .next = next, .begun = begun, .ended = ended};
   fflush(NULL);
   return w->plan.job_count == JOBS ? 0 : -1;

@@ -84,13 +84,9 @@ static void plan(struct world *w, const char *const text[], size_t count) {
     fputs(text[i], out);
     assert_int_equal(fclose(out), 0);
   }
-  struct lb_plan_request request = {.scenario_paths = w->paths,
-                                    .scenario_count = count,
-                                    .systems = "redlock@redis-x3",
-                                    .only_guards = 1u << LB_GUARD_NONE,
-                                    .seed = 1,
-                                    .reuse = true};
-  if (lb_plan_make(&request, &w->plan, &err) < 0) fail_msg("%s", err.text);
+  struct lb_plan_request request = {
+      .systems = "redlock@redis-x3", .only_guards = 1u << LB_GUARD_NONE, .seed = 1, .reuse = true};
+  if (lb_plan_load(w->paths, count, &request, &w->plan, &err) < 0) fail_msg("%s", err.text);
   assert_int_equal(w->plan.job_count, count);
   for (size_t i = 0; i < count; i++) w->plan.order[i] = i;
 }

@@ -35,6 +35,7 @@ struct world {
   struct lb_error err;
   char dir[64], path[SCENARIOS_MAX][128];
   const char *paths[SCENARIOS_MAX];
+  size_t count;
   struct lb_plan_request request;
   struct lb_plan plan;
 };
@@ -45,7 +46,7 @@ static int set_up(void **state) {
   if (!w) return -1;
   *state = w;
   snprintf(w->dir, sizeof w->dir, "/tmp/test-plan-XXXXXX");
-  w->request = (struct lb_plan_request){.scenario_paths = w->paths, .only_guards = 1u << LB_GUARD_NONE, .seed = 1};
+  w->request = (struct lb_plan_request){.only_guards = 1u << LB_GUARD_NONE, .seed = 1};
   return mkdtemp(w->dir) ? 0 : -1;
 }
 
@@ -81,7 +82,7 @@ static int remove_servers(void **state) {
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 static void scenario(const char *name, const char *text) {
-  size_t i = w->request.scenario_count++;
+  size_t i = w->count++;
   char path[sizeof *w->path];
   snprintf(path, sizeof path, "%s/%02zu-%s.ini", w->dir, i + 1, name);
   w->paths[i] = strcpy(w->path[i], path);
@@ -93,13 +94,13 @@ static void scenario(const char *name, const char *text) {
 
 static void make(void) {
   lb_plan_clear(&w->plan);
-  if (lb_plan_make(&w->request, &w->plan, &w->err) != 0) fail_msg("%s", w->err.text);
+  if (lb_plan_load(w->paths, w->count, &w->request, &w->plan, &w->err) != 0) fail_msg("%s", w->err.text);
 }
 
 static void assert_refused(const char *message) {
   static const struct lb_plan empty;
   lb_plan_clear(&w->plan);
-  assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
+  assert_int_equal(lb_plan_load(w->paths, w->count, &w->request, &w->plan, &w->err), -EINVAL);
   assert_string_equal(w->err.text, message);
   assert_memory_equal(&w->plan, &empty, sizeof empty);
 }
@@ -497,12 +498,12 @@ static void assert_skip(const char *system, const char *guard, const char *reaso
 static void with_steps(const char *steps) {
   char text[1000];
   snprintf(text, sizeof text, HEAD "[workload]\nclients = 2\n[timeline]\n%s[expect]\n* = safe\n", steps);
-  w->request.scenario_count = 0;
+  w->count = 0;
   scenario("a", text);
 }
 
 TEST(many_clients_in_a_process_need_a_library_without_threads) {
-  w->request.scenario_count = 0;
+  w->count = 0;
   scenario("a", HEAD "[workload]\nclients = 4, 256\n[expect]\n* = safe\n");
   assert_skip("local", "none", "256 clients are too many processes: expected driver=coroutine");
   SETTINGS(w, "driver=coroutine");
@@ -511,7 +512,7 @@ TEST(many_clients_in_a_process_need_a_library_without_threads) {
 }
 
 TEST(an_open_loop_has_a_rate) {
-  w->request.scenario_count = 0;
+  w->count = 0;
   scenario("a", HEAD "[workload]\nclients = 4\narrivals = poisson\n[expect]\n* = safe\n");
   w->request.systems = "local";
   assert_refused("a: an open loop has a rate: expected rate_per_s");
@@ -546,10 +547,10 @@ TEST(a_floor_runs_where_no_two_clients_meet_and_nothing_is_predicted_of_it) {
   static const char no_lock[] = "floor-redis is no lock: it runs without a guard where no two clients meet";
   with_steps("step = client 1 acquire within 1s\n");
   assert_skip("floor-redis@redis", "none", no_lock);
-  w->request.scenario_count = 0;
+  w->count = 0;
   scenario("a", LOAD "local@none = safe\n");
   assert_skip("floor-redis@redis", "none", no_lock);
-  w->request.scenario_count = 0;
+  w->count = 0;
   scenario("a", HEAD "attack = nobody-meets\nmin_handoffs = 0\n[workload]\nclients = 2\nkeys = own\n");
   assert_skip("floor-redis@redis", "deadline", no_lock);
   w->request.product = true;
@@ -610,7 +611,7 @@ TEST(a_product_has_every_cell_and_says_which_of_them_mean_nothing) {
   under(LB_GUARD_RECHECK, "local@none/recheck redis-token@redis/recheck local@none/recheck redis-token@redis/recheck");
   w->request.systems = "lokal";
   lb_plan_clear(&w->plan);
-  assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
+  assert_int_equal(lb_plan_load(w->paths, w->count, &w->request, &w->plan, &w->err), -EINVAL);
 }
 
 /* Of a shipped suite: what the machine does not see to mean nothing is stated by the scenario, with its reason. */
@@ -621,15 +622,15 @@ static void check_suite(const char *name) {
   snprintf(path, sizeof path, LB_SOURCE_ROOT "/scenarios/suites/%s.ini", name);
   snprintf(folder, sizeof folder, LB_SOURCE_ROOT "/scenarios");
   assert_int_equal(lb_suite_load(path, folder, &suite, &w->err), 0);
-  w->request = (struct lb_plan_request){.scenario_paths = (const char *const *)suite.scenarios,
-                                        .own_settings = (const char *const *)suite.settings,
+  w->request = (struct lb_plan_request){.scenarios = suite.scenarios,
+                                        .own_settings = (const char *const *)suite.varied,
                                         .scenario_count = suite.count,
                                         .systems = suite.systems,
                                         .own_guards = suite.own_guards,
                                         .guards = suite.guards,
                                         .guard_trials = suite.guard_trials,
                                         .product = true};
-  make();
+  if (lb_plan_make(&w->request, &w->plan, &w->err) < 0) fail_msg("%s", w->err.text);
   for (size_t i = 0; i < w->plan.cell_count; i++) {
     const struct lb_cell *cell = &w->plan.cells[i];
     if (cell->means_nothing ? cell->skip[0] != '\0' : cell->expect && cell->expect->reason[0]) continue;
@@ -869,7 +870,7 @@ TEST(a_setting_that_no_scenario_takes_is_refused) {
 TEST(an_unknown_setting_is_refused_with_the_nearest) {
   SETTINGS(w, "duration=7");
   scenario("a", LOAD "local@none = safe\n");
-  assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
+  assert_int_equal(lb_plan_load(w->paths, w->count, &w->request, &w->plan, &w->err), -EINVAL);
   assert_non_null(strstr(w->err.text, "'duration', did you mean 'duration_s'?"));
 }
 
@@ -877,7 +878,7 @@ TEST(a_bad_value_is_what_the_refusal_speaks_of) {
   SETTINGS(w, "duration_s=long");
   scenario("a", LOAD "local@none = safe\n");
   scenario("b", STEPS "local@none = safe\n");
-  assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
+  assert_int_equal(lb_plan_load(w->paths, w->count, &w->request, &w->plan, &w->err), -EINVAL);
   assert_non_null(strstr(w->err.text, "long"));
   assert_null(strstr(w->err.text, "timeline"));
 }
@@ -893,7 +894,7 @@ TEST(a_value_that_one_scenario_refuses_is_refused) {
   scenario("a", LOAD "local@none = safe\n");
   scenario("b", HEAD
            "[workload]\nclients = 2\n[timeline]\nstep = client 2 acquire within 1s\n[expect]\nlocal@none = safe\n");
-  assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
+  assert_int_equal(lb_plan_load(w->paths, w->count, &w->request, &w->plan, &w->err), -EINVAL);
   assert_non_null(strstr(w->err.text, "-s: clients = 1: b: "));
 }
 
@@ -1019,7 +1020,7 @@ TEST(settings_are_checked_when_all_are_there) {
   assert_int_equal(w->plan.scenarios[0].readers, 3);
   w->request.setting_count = 1;
   lb_plan_clear(&w->plan);
-  assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
+  assert_int_equal(lb_plan_load(w->paths, w->count, &w->request, &w->plan, &w->err), -EINVAL);
   assert_non_null(strstr(w->err.text, "-s: readers = 3: a: "));
 }
 
@@ -1071,12 +1072,12 @@ TEST(settings_of_a_suite_that_do_not_fit_are_refused) {
   w->request.own_settings = own;
   assert_refused("-s: duration_s = 2: b has a timeline, and a timeline has no duration_s");
   own[1] = "trials=none";
-  assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
+  assert_int_equal(lb_plan_load(w->paths, w->count, &w->request, &w->plan, &w->err), -EINVAL);
   assert_non_null(strstr(w->err.text, "trials = none"));
   own[1] = "trials=3 alone";
   assert_refused("b: 'alone': expected key=value");
   own[1] = "trils=3 trials=4"; /* the first one counts */
-  assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
+  assert_int_equal(lb_plan_load(w->paths, w->count, &w->request, &w->plan, &w->err), -EINVAL);
   assert_non_null(strstr(w->err.text, "'trils', did you mean 'trials'?"));
 }
 
@@ -1257,10 +1258,10 @@ TEST(a_scenario_that_is_named_twice_is_refused) {
 TEST(a_scenario_that_cannot_be_read_is_refused) {
   scenario("a", LOAD "local@none = safe\n");
   scenario("b", "nonsense\n");
-  assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -EINVAL);
+  assert_int_equal(lb_plan_load(w->paths, w->count, &w->request, &w->plan, &w->err), -EINVAL);
   assert_non_null(strstr(w->err.text, w->path[1]));
   assert_int_equal(unlink(w->path[1]), 0);
-  assert_int_equal(lb_plan_make(&w->request, &w->plan, &w->err), -ENOENT);
+  assert_int_equal(lb_plan_load(w->paths, w->count, &w->request, &w->plan, &w->err), -ENOENT);
   assert_non_null(strstr(w->err.text, w->path[1]));
 }
 

@@ -24,9 +24,8 @@ static void plan_of_seed(struct world *w, struct lb_plan *ret, uint64_t seed) {
   static char path[4096];
   const char *root = getenv("LB_SOURCE_DIR"), *paths[] = {path};
   snprintf(path, sizeof path, "%s/scenarios/speed/contention.ini", root ? root : ".");
-  struct lb_plan_request request = {
-      .scenario_paths = paths, .scenario_count = 1, .systems = "local", .trials = 4, .seed = seed};
-  if (lb_plan_make(&request, ret, &w->err) < 0) fail_msg("%s", w->err.text);
+  struct lb_plan_request request = {.systems = "local", .trials = 4, .seed = seed};
+  if (lb_plan_load(paths, 1, &request, ret, &w->err) < 0) fail_msg("%s", w->err.text);
 }
 
 static const char *const words[] = {"run"};

@@ -43,11 +43,13 @@ TEST(a_suite_says_which_scenarios_and_what_is_changed) {
   assert_string_equal(s.title, "t");
   assert_string_equal(s.question, "q");
   assert_int_equal(s.count, 3);
-  assert_non_null(strstr(s.scenarios[0], "/storm.ini"));
-  assert_string_equal(s.settings[0], "duration_s=60");
-  assert_non_null(strstr(s.scenarios[1], "/control.ini"));
-  assert_string_equal(s.settings[1], "");
-  assert_string_equal(s.settings[2], "trials=5 clients=1,4,16");
+  assert_non_null(strstr(s.scenarios[0].path, "/storm.ini"));
+  assert_true(s.scenarios[0].duration_s == 60);
+  assert_non_null(strstr(s.scenarios[1].path, "/control.ini"));
+  assert_int_equal(s.scenarios[2].trials, 5);
+  assert_int_equal(s.scenarios[2].client_count_count, 3);
+  assert_int_equal(s.scenarios[2].client_counts[2], 16);
+  for (size_t i = 0; i < s.count; i++) assert_string_equal(s.varied[i], "");
   lb_suite_clear(&s);
 }
 
@@ -55,7 +57,8 @@ TEST(a_suite_says_which_scenarios_and_what_is_changed) {
 TEST(a_suite_may_vary_a_key) {
   struct lb_suite s;
   assert_int_equal(read_suite(ABOUT "[contention]\nhold_ms = 0, 1.5 ,10\nkeys = 1,own\n", &s), 0);
-  assert_string_equal(s.settings[0], "hold_ms=0,1.5,10 keys=1,own");
+  assert_string_equal(s.varied[0], "hold_ms=0,1.5,10 keys=1,own");
+  assert_int_equal(s.scenarios[0].keys, 1); /* it is only tried */
   lb_suite_clear(&s);
   assert_refused(ABOUT "[contention]\nhold_ms = 0, many\n",
                  "dir/mine.ini:5: hold_ms = many: expected a number from 0 to 3600000");
@@ -77,9 +80,10 @@ TEST(a_suite_may_name_systems_guards_and_trials) {
   assert_string_equal(s.systems, "a@x,b@y,c@z");
   assert_int_equal(s.guards, 1u << LB_GUARD_NONE | 1u << LB_GUARD_FENCE);
   assert_int_equal(s.guard_trials, 2);
-  assert_string_equal(s.settings[0], "duration_s=60 trials=7");
-  assert_string_equal(s.settings[1], "trials=7");
-  assert_string_equal(s.settings[2], "trials=3");
+  assert_true(s.scenarios[0].duration_s == 60);
+  assert_int_equal(s.scenarios[0].trials, 7);
+  assert_int_equal(s.scenarios[1].trials, 7);
+  assert_int_equal(s.scenarios[2].trials, 3);
   lb_suite_clear(&s);
   assert_int_equal(read_suite(ABOUT "[control]\nguards = fence\n[storm]\n", &s), 0);
   assert_int_equal(s.own_guards[0], 1u << LB_GUARD_FENCE);
@@ -98,7 +102,7 @@ TEST(a_path_is_looked_for_beside_the_suite) {
   snprintf(text, sizeof text, ABOUT "[../crash/crash-holder.ini]\ntrials = 2\n");
   assert_int_equal(lb_suite_parse(path, text, strlen(text), folder, &s, &err), 0);
   snprintf(path, sizeof path, "%s/suites/../crash/crash-holder.ini", folder);
-  assert_string_equal(s.scenarios[0], path);
+  assert_string_equal(s.scenarios[0].path, path);
   lb_suite_clear(&s);
 }
 
@@ -177,7 +181,7 @@ static enum lb_scenario_kind kind_of(const char *path) {
 
 static bool has(const struct lb_suite *suite, const char *path) {
   for (size_t i = 0; i < suite->count; i++)
-    if (strcmp(suite->scenarios[i], path) == 0) return true;
+    if (strcmp(suite->scenarios[i].path, path) == 0) return true;
   return false;
 }
 
@@ -275,12 +279,6 @@ TEST(the_shipped_suites_run_every_shipped_scenario) {
   free(names), free(paths), free(all_names), free(all_paths);
 }
 
-/* Repeats of a scenario in a suite: its own, or as many as the suite says. */
-static int trials_in(const struct lb_suite *suite, size_t i, const struct lb_scenario *scenario) {
-  const char *said = strstr(suite->settings[i], "trials=");
-  return said ? atoi(said + strlen("trials=")) : scenario->trials;
-}
-
 /* A load that is measured less often than this cannot be told apart from itself on another day, whatever the suite
  * took. `quick`, `guards` and `judge` ask each thing once: of their loads whether exclusion is kept, not at what
  * cost. */
@@ -294,15 +292,15 @@ TEST(loads_have_the_repeats_that_compare_takes) {
     if (lb_suite_load(paths[i], folder, &s, &err) < 0) fail_msg("%s", err.text);
     for (size_t k = 0; k < s.count; k++) {
       struct lb_scenario scenario;
-      if (lb_scenario_load(s.scenarios[k], &scenario, &err) < 0) fail_msg("%s", err.text);
+      if (lb_scenario_load(s.scenarios[k].path, &scenario, &err) < 0) fail_msg("%s", err.text);
       if (scenario.kind == LB_KIND_LOAD) {
         loads++;
         if (scenario.trials < COMPARED)
           fail_msg("%s: %d trials, compare takes %d", scenario.path, scenario.trials, COMPARED);
         bool asks_once =
             strcmp(names[i], "quick") == 0 || strcmp(names[i], "guards") == 0 || strcmp(names[i], "judge") == 0;
-        if (!asks_once && trials_in(&s, k, &scenario) < COMPARED)
-          fail_msg("suite %s, %s: %d trials, compare takes %d", names[i], scenario.name, trials_in(&s, k, &scenario),
+        if (!asks_once && s.scenarios[k].trials < COMPARED)
+          fail_msg("suite %s, %s: %d trials, compare takes %d", names[i], scenario.name, s.scenarios[k].trials,
                    COMPARED);
       }
       lb_scenario_clear(&scenario);
@@ -324,7 +322,7 @@ TEST(the_museum_states_what_comes_of_every_cell) {
   if (lb_theory_load(path, &err) < 0) fail_msg("%s", err.text);
   snprintf(path, sizeof path, "%s/suites/museum.ini", folder);
   if (lb_suite_load(path, folder, &museum, &err) < 0) fail_msg("%s", err.text);
-  struct lb_plan_request request = {.scenario_paths = (const char *const *)museum.scenarios,
+  struct lb_plan_request request = {.scenarios = museum.scenarios,
                                     .scenario_count = museum.count,
                                     .own_guards = museum.own_guards,
                                     .guards = museum.guards,
@@ -355,7 +353,7 @@ TEST(the_museum_has_every_published_bug) {
     struct lb_scenario scenario;
     bool shown = false;
     for (size_t k = 0; k < museum.count; k++)
-      shown = shown || strcmp(strrchr(museum.scenarios[k], '/'), strrchr(paths[i], '/')) == 0;
+      shown = shown || strcmp(strrchr(museum.scenarios[k].path, '/'), strrchr(paths[i], '/')) == 0;
     if (!shown) fail_msg("%s is not in the museum", paths[i]);
     if (lb_scenario_load(paths[i], &scenario, &err) < 0) fail_msg("%s", err.text);
     if (!scenario.upstream || strncmp(scenario.upstream, "https://", 8) != 0)

@@ -23,8 +23,8 @@ static void make(const char *suite_name) {
   struct lb_suite suite;
   snprintf(path, sizeof path, LB_SOURCE_ROOT "/scenarios/suites/%s.ini", suite_name);
   if (lb_suite_load(path, LB_SOURCE_ROOT "/scenarios", &suite, &err) < 0) fail_msg("%s", err.text);
-  struct lb_plan_request request = {.scenario_paths = (const char *const *)suite.scenarios,
-                                    .own_settings = (const char *const *)suite.settings,
+  struct lb_plan_request request = {.scenarios = suite.scenarios,
+                                    .own_settings = (const char *const *)suite.varied,
                                     .own_guards = suite.own_guards,
                                     .scenario_count = suite.count,
                                     .systems = suite.systems,
@@ -131,9 +131,9 @@ TEST(lost_is_said_of_two_holders_only) {
 /* Nobody hands over where each client has a lock of its own: a column of zeros. */
 TEST(speed_of_clients_that_never_meet_is_in_grants) {
   static const char *const spread[] = {LB_SOURCE_ROOT "/scenarios/speed/spread.ini"};
-  struct lb_plan_request request = {.scenario_paths = spread, .scenario_count = 1, .systems = "local@none", .seed = 1};
+  struct lb_plan_request request = {.systems = "local@none", .seed = 1};
   struct lb_error err;
-  if (lb_plan_make(&request, &plan, &err) < 0) fail_msg("%s", err.text);
+  if (lb_plan_load(spread, 1, &request, &plan, &err) < 0) fail_msg("%s", err.text);
   lb_tally_begin(&plan, &tally);
   for (size_t i = 0; i < plan.job_count; i++)
     lb_tally_add(&tally, &tally.jobs[i],

@@ -44,12 +44,9 @@ static bool can_be_put(const struct lb_cell *cell) {
 
 static int add_file(const char *path) {
   struct lb_plan *plan = &plans[plan_count];
-  struct lb_plan_request request = {.scenario_paths = &path,
-                                    .scenario_count = 1,
-                                    .systems = "all,peers,museum,broken@none,local@none,null@none",
-                                    .product = true};
+  struct lb_plan_request request = {.systems = "all,peers,museum,broken@none,local@none,null@none", .product = true};
   if (plan_count == FILES_MAX) return lb_refuse(&err, "%s: expected at most %d scenarios", path, FILES_MAX);
-  if (lb_plan_make(&request, plan, &err) < 0) return -1;
+  if (lb_plan_load(&path, 1, &request, plan, &err) < 0) return -1;
   struct row *grown = realloc(rows, (row_count + plan->cell_count) * sizeof *rows);
   if (!grown) return -1;
   rows = grown;
@@ -125,11 +122,10 @@ TEST(a_suite_without_systems_is_of_the_usual_ones) {
   char path[1100], wanted[4000];
   const char *file = path;
   struct lb_plan plan;
-  struct lb_plan_request request = {
-      .scenario_paths = &file, .scenario_count = 1, .product = true, .only_guards = 1u << LB_GUARD_NONE};
+  struct lb_plan_request request = {.product = true, .only_guards = 1u << LB_GUARD_NONE};
   size_t usual = 1;
   snprintf(path, sizeof path, "%s/scenarios/failover/failover.ini", root());
-  if (lb_plan_make(&request, &plan, &err) < 0) fail_msg("%s", err.text);
+  if (lb_plan_load(&file, 1, &request, &plan, &err) < 0) fail_msg("%s", err.text);
   for (const char *at = lb_system_group("standard"); *at; at++) usual += *at == ',';
   assert_int_equal(plan.cell_count, usual);
   for (size_t i = 0; i < plan.cell_count; i++) {
@@ -147,9 +143,9 @@ TEST(every_scenario_is_asked_of_somebody) {
   for (size_t i = 0; i < plan_count; i++) {
     const char *path = plans[i].scenarios[0].path;
     struct lb_plan plan;
-    struct lb_plan_request request = {.scenario_paths = &path, .scenario_count = 1};
+    struct lb_plan_request request = {0};
     size_t asked = 0;
-    if (lb_plan_make(&request, &plan, &err) < 0) fail_msg("%s", err.text);
+    if (lb_plan_load(&path, 1, &request, &plan, &err) < 0) fail_msg("%s", err.text);
     for (size_t c = 0; c < plan.cell_count; c++) asked += can_be_put(&plan.cells[c]) && !plan.cells[c].means_nothing;
     bool of_libraries = plans[i].scenarios[0].systems && strncmp(plans[i].scenarios[0].systems, "peer:", 5) == 0;
     if (!asked && !of_libraries) print_error("%s: nobody is asked\n", path), unasked++;
@@ -477,7 +473,7 @@ TEST(an_attack_without_rules_is_refused) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char folder[200], path[300];
     const char *file = path;
-    struct lb_plan_request request = {.scenario_paths = &file, .scenario_count = 1, .systems = "local@none"};
+    struct lb_plan_request request = {.systems = "local@none"};
     struct lb_plan plan;
     assert_true(scratch_folder(folder, sizeof folder, "theory-table"));
     snprintf(path, sizeof path, "%s/mine.ini", folder);
@@ -486,7 +482,7 @@ TEST(an_attack_without_rules_is_refused) {
     fprintf(out, "[scenario]\ntitle = t\nattack = %s\nquestion = q\nrefuted = r\n[workload]\nclients = 2\n",
             cases[i].attack);
     assert_int_equal(fclose(out), 0);
-    assert_int_equal(lb_plan_make(&request, &plan, &err), -EINVAL);
+    assert_int_equal(lb_plan_load(&file, 1, &request, &plan, &err), -EINVAL);
     assert_memory_equal(err.text, path, strlen(path));
     assert_memory_equal(err.text + strlen(path), cases[i].told, strlen(cases[i].told));
     lb_files_remove_tree(folder);
