@@ -91,17 +91,16 @@ struct lb_plan_request {
   const char *const *own_settings;
   /* NULL, or of each scenario of a product those of `guards` that it is asked under, a bit each; 0 = all. */
   const unsigned *own_guards;
-  /* "a@x,b", groups and `peers` among them, or NULL = the usual ones (plan_systems.c). A protocol alone: its systems in
-   * a group, else all that the scenario names, else each of its topologies on which the scenario means something. */
+  /* "a@x,b", groups and `peers` among them, or NULL = the usual ones (plan_systems.c). A protocol alone: its systems that
+   * the scenario names, else those in a group, else each of its topologies on which the scenario means something. */
   const char *systems;
   bool installed; /* of `peers` those that are installed; it says so if some are not */
-  /* Those of -g, a bit each; 0 = `none` and those with an [expect GUARD]. They win over `guards`. */
+  /* Those of -g, a bit each; 0 = not given. They win over `guards`. */
   unsigned only_guards;
   /* A suite: each scenario on every system under every guard, cells that mean nothing included. The
-   * systems are then one list for all scenarios: `systems`, or the group `standard` and those that any of them
-   * names. */
+   * systems are then one list for all scenarios: `systems`, or the usual ones of all of them. */
   bool product;
-  unsigned guards; /* one bit each; 0 = of a product all, else those that the scenario says */
+  unsigned guards; /* one bit each; 0 = of a product all, else those that the scenario names, or `none` */
   /* Expectations of systems that a scenario states nothing for, one for each guard at most (copied; their texts must
    * outlive the plan). One that fits no cell is refused. */
   const struct lb_expect *expect;

@@ -2,7 +2,7 @@
  *
  * Which systems a scenario is asked on, and under which guards. A suite has every scenario on every system under every
  * guard, so that its tables have no hole: its systems are one list for all scenarios. Else each scenario has a list of
- * its own. Where nobody names a system (`-b`, a suite's `systems`), a scenario names them, or takes the group `standard`.
+ * its own. Where neither -b nor a suite names systems, the scenario does, or it takes the group `standard`.
  *
  * Names are also given loosely: a protocol without a topology, `*` in a scenario. What that stands for is decided here
  * and nowhere else. The same cell may be meant several times; it is made once.
@@ -156,7 +156,7 @@ static int check_names(const struct lb_scenario *scenario, struct lb_error *err)
 
 /* ---- all cells ------------------------------------------------------------------------------------------------- */
 
-/* Those of -g alone; else those of the suite, or those that the scenario names, or `none`. A bit each. */
+/* Those of -g alone; else those of the suite; else those that the scenario names, or `none`. A bit each. */
 static unsigned guards_of(const struct lb_plan_asking *asking, const struct lb_scenario *scenario, size_t asked) {
   unsigned all = (1u << LB_GUARD_COUNT) - 1, own = asking->own_guards ? asking->own_guards[asked] : 0, named = 0;
   if (asking->only_guards) return asking->only_guards;
