@@ -33,7 +33,7 @@
 #define LISTED(name) &lb_##name,
 PROTOCOLS(DECLARED)
 static const struct lb_protocol *const builtin[] = {PROTOCOLS(LISTED)};
-enum { BUILTIN_COUNT = sizeof builtin / sizeof builtin[0], PLUGINS_MAX = 8, FOREIGN_MAX = 64 };
+enum { BUILTIN_COUNT = sizeof builtin / sizeof builtin[0], PLUGINS_MAX = 8, FOREIGN_MAX = 160 };
 
 static const struct lb_protocol *plugin[PLUGINS_MAX];
 static size_t plugin_count;

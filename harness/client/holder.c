@@ -435,6 +435,7 @@ int lb_holder_release_of(struct lb_holder *h, uint32_t owner, lb_ns deadline) {
   const struct lb_client_state *from = &h->memory->state[owner];
   struct lb_grant grant = from->handed;
   struct lb_lock lock = lb_holder_lock(h, from->handed_key, name);
+  h->ended = (struct lb_debt){.key = from->handed_key, .grant = grant};
   record_as(h, owner, from->handed_key, LB_EV_RELEASE);
   int r = let_go_of(h, &lock, &grant, deadline);
   if (r != LB_UNKNOWN) record_as(h, owner, from->handed_key, r == LB_OK ? LB_EV_RELEASED : LB_EV_LOST);

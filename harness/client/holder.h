@@ -79,7 +79,7 @@ struct lb_holder {
     struct lb_grant grant;
   } debt[LB_DEBTS_MAX];
   size_t debt_count;
-  struct lb_debt ended; /* the hold that ended last; asked_at 0 = there was none */
+  struct lb_debt ended; /* the hold that it ended last, or released for another client; asked_at 0 = there was none */
 };
 
 /* Asks for `key` until granted or the deadline. Point "before-wait" after each refusal. Events: `acquire`, then one of

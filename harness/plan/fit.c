@@ -191,6 +191,15 @@ static bool may_have(const struct lb_protocol *p, unsigned trait) {
   return p->traits & trait || (p->traits & LB_TRAIT_FOREIGN && !lb_peers_has(p));
 }
 
+/* True if the client has asked again since the release that the step repeats. */
+static bool has_newer(const struct lb_scenario *scenario, const struct lb_step *step) {
+  bool newer = false;
+  for (const struct lb_step *earlier = scenario->steps; earlier < step; earlier++)
+    if (earlier->a.number == step->a.number && (lb_step_row(earlier)->asks || earlier->verb == LB_STEP_RELEASE))
+      newer = lb_step_row(earlier)->asks;
+  return newer;
+}
+
 /* True if the play has to know which server a client talks to before the step. */
 static bool names_server_of(const struct lb_step *step) {
   return step->verb == LB_STEP_OBSERVE_SERVER || step->a.kind == LB_ROLE_SERVER_OF || step->b.kind == LB_ROLE_SERVER_OF;
@@ -338,6 +347,10 @@ enum lb_verdict lb_fit(const struct lb_scenario *scenario, const struct lb_proto
     if (scenario->premises[i].server.kind == LB_ROLE_PROXY && !topology->family->fronted) miss(f, "%s", no_proxy);
   /* A campaign leaves out the faults that a system has no host for. */
   for (size_t i = 0; i < scenario->fault_count && topology->data_count > 0; i++) check_meaning(f, &scenario->faults[i]);
+  for (const struct lb_step *step = scenario->steps; step < scenario->steps + scenario->step_count; step++)
+    if (step->verb == LB_STEP_RELEASE_ANYWAY && protocol->traits & LB_TRAIT_FOREIGN &&
+        !lb_foreign_takes_tokens(protocol) && has_newer(scenario, step))
+      miss(f, "%s: an adapter without can=token is not told for which grant a release is", step->text);
   check_driver(f, scenario);
   check_ttl(f, scenario);
   if (why[0]) return LB_NA;
