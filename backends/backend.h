@@ -270,8 +270,8 @@ struct lb_proofs {
    * (then env->err may stay empty). Sends nothing and does not wait. Scenarios cut or kill that server, and every
    * outcome of an acquire records it. Without it an acquire that timed out may have asked a server or not. */
   int (*server)(struct lb_session *session);
-  /* Where several servers vote: those that said yes to the latest grant, as bits (1 << i is target->endpoints[i]).
-   * Called right after that grant; sends nothing and does not wait. */
+  /* Where several servers vote: those that said yes to the latest try, as bits (1 << i is target->endpoints[i]).
+   * Called right after that try, granted or not; sends nothing and does not wait. */
   uint64_t (*voters)(struct lb_session *session);
   /* How old the state was in which the latest grant was read: a number that grows with every change of the lock, the
    * same at all servers (ZooKeeper: the last transaction of the lock's folder). 0 = not known. Called right after that

@@ -94,10 +94,10 @@ int redis_fanout_confirm(struct redis_fanout *fanout, const struct lb_grant *gra
   return LB_OK;
 }
 
-uint64_t redis_fanout_confirmed(const struct redis_fanout *fanout) {
+uint64_t redis_fanout_yes(const struct redis_fanout *fanout) {
   uint64_t voters = 0;
   for (size_t i = 0; i < fanout->count; i++)
-    if (fanout->node[i].confirmed) voters |= UINT64_C(1) << (fanout->node[i].endpoint - fanout->endpoints);
+    if (fanout->node[i].vote == REDIS_YES) voters |= UINT64_C(1) << (fanout->node[i].endpoint - fanout->endpoints);
   return voters;
 }
 

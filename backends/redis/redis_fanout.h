@@ -93,7 +93,7 @@ const char *redis_fanout_trouble(struct redis_fanout *fanout);
  * LB_OK. */
 int redis_fanout_confirm(struct redis_fanout *fanout, const struct lb_grant *grant);
 /* The servers that said so: 1 << i is the endpoint i of the target. */
-uint64_t redis_fanout_confirmed(const struct redis_fanout *fanout);
+uint64_t redis_fanout_yes(const struct redis_fanout *fanout);
 /* The hook doubt: LB_UNKNOWN, unless a quorum of the connections to these has worked without a break since. */
 int redis_fanout_doubt(struct redis_fanout *fanout, const struct lb_grant *grant);
 /* Sends it to every server at once, whatever the way, and leaves the answers for later rounds to skip. */

@@ -255,6 +255,7 @@ struct lb_session {
   struct redlock_options options;
   struct redis_fanout fanout;
   int64_t extensions; /* of the latest grant */
+  uint64_t voters;    /* of the latest try */
 };
 
 static bool cannot_be_majority(struct lb_session *s, const struct redis_round *r) {
@@ -296,6 +297,7 @@ static int ask_once(struct lb_session *s, const struct lb_lock *lock, struct lb_
   redis_fanout_send(&s->fanout, &round);
   lb_point(s->env, "after-send");
   redis_fanout_gather(&s->fanout, &round, true, deadline);
+  s->voters = redis_fanout_yes(&s->fanout);
   lb_point(s->env, "after-quorum");
   /* Repeated: some servers may have kept it since the first try, or for as long as it was extended. */
   if (!grant->valid_until) grant->valid_until = lease_end(&s->options, s->env, since, lock->ttl_ms);
@@ -366,7 +368,7 @@ static int redlock_doubt(struct lb_session *s, const struct lb_lock *lock, const
   return redis_fanout_doubt(&s->fanout, grant);
 }
 
-static uint64_t redlock_voters(struct lb_session *s) { return redis_fanout_confirmed(&s->fanout); }
+static uint64_t redlock_voters(struct lb_session *s) { return s->voters; }
 
 static int redlock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   return redis_record_inspect(s->env, s->target, endpoint, lock->key, deadline);

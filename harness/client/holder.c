@@ -266,8 +266,7 @@ static void record_server(struct lb_holder *h, int server) {
 }
 
 /* As bits, until the controller puts the names there. */
-static void record_voters(struct lb_holder *h) {
-  uint64_t voters = lb_hook_number(h, LB_HOOK_VOTERS);
+static void record_voters(struct lb_holder *h, uint64_t voters) {
   if (voters) lb_holder_record(h, LB_EV_VOTED, (struct lb_event){.value = voters});
 }
 
@@ -302,6 +301,7 @@ static int give_up(struct lb_holder *h, const struct lb_lock *lock, int latest) 
                                 : LB_EV_TIMEOUT,
                    (struct lb_event){.flags = remains && h->refused ? LB_EVF_REFUSED : 0});
   record_server(h, now >= 0 ? now : remains ? h->asked : h->failed_at);
+  if (!remains) record_voters(h, h->voted);
   return remains ? LB_UNKNOWN : h->refused ? LB_BUSY : LB_TIMEOUT;
 }
 
@@ -309,8 +309,8 @@ static int granted(struct lb_holder *h) {
   struct lb_event event = {.fence = h->grant.fence, .flags = h->shared ? LB_EVF_SHARED : 0};
   if (h->grant.fence) event.flags |= LB_EVF_FENCE;
   record_lease(h, LB_EV_GRANTED, event);
-  if (h->names_server) record_server(h, lb_holder_server(h)), record_voters(h), record_seen(h);
   h->holding = true;
+  if (h->names_server) record_server(h, lb_holder_server(h)), record_voters(h, lb_hook_number(h, LB_HOOK_VOTERS)), record_seen(h);
   /* A client that has not looked at the lease of its grant is in no hurry to renew it. */
   bool looked = !lb_holder_is_over(h);
   h->renew_at = looked ? when_to_renew(h) : renew_in(h, lb_now(h->env), lb_holder_ttl_over(h, 3));
@@ -349,6 +349,7 @@ static int ask_until_granted(struct lb_holder *h, struct lb_lock *lock, lb_ns de
     if (waits) atomic_store(&lb_holder_state(h)->woken, false), atomic_store(&lb_holder_state(h)->waits, true);
     if (r == LB_OK || r == LB_BUSY) atomic_store(&lb_holder_state(h)->session, lb_hook_number(h, LB_HOOK_SESSION_ID));
     if (r < 0) note_who_failed(h);
+    if (h->names_server && (r < 0 || r == LB_TIMEOUT)) h->voted |= lb_hook_number(h, LB_HOOK_VOTERS);
     if (r == LB_UNKNOWN) {
       r = resolve(h, lock, deadline);
       if (r == LB_BUSY) h->grant = LB_GRANT_INIT; /* that attempt is over; the next one is new */
@@ -378,6 +379,7 @@ int lb_holder_acquire(struct lb_holder *h, uint32_t key, lb_ns deadline) {
   h->grant = LB_GRANT_INIT;
   h->refused = false;
   h->failed_at = -ENOENT;
+  h->voted = 0;
   h->error[0] = h->env->err[0] = '\0';
   struct lb_lock lock = lb_holder_lock(h, key, name);
   unsigned flags = (h->shared ? LB_EVF_SHARED : 0u) | (h->due ? LB_EVF_DUE : 0u);

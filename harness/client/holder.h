@@ -52,6 +52,7 @@ struct lb_holder {
   lb_ns due; /* when the next acquire was to begin, in true time, for its event; 0 = it begins when it begins */
   bool holding;
   bool refused;  /* in the acquire under way the service has said that somebody else holds it */
+  uint64_t voted; /* with names_server: those of several that said yes to some try of it, as bits */
   int asked;     /* with names_server: the server when the latest try began, -ENOENT = none */
   int failed_at; /* with names_server: the latest that answered a try of this acquire with an error, -ENOENT = none */
   bool shared;   /* it asks as a reader, until told otherwise */

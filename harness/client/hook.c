@@ -212,7 +212,7 @@ uint64_t lb_hook_number(struct lb_holder *h, enum lb_hook hook) {
   else number = (hook == LB_HOOK_VOTERS ? p->voters : p->seen)(h->session);
   come_back(h, hook);
   int r = 0;
-  if (hook == LB_HOOK_VOTERS) r = lb_contract_voters(number, h->endpoint_count, &complaint);
+  if (hook == LB_HOOK_VOTERS && (number || h->holding)) r = lb_contract_voters(number, h->endpoint_count, &complaint);
   if (hook == LB_HOOK_SEEN) r = lb_contract_seen(number, &complaint);
   if (r == 0) return number;
   breach(h, complaint.text);

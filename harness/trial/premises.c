@@ -28,7 +28,7 @@ static bool was_connected(const struct lb_history *h, size_t reply) {
   for (size_t i = reply; i-- > 0;) {
     const struct lb_event *e = &h->events[i];
     if (e->client != h->events[reply].client || e->key == LB_NO_NAME) continue;
-    if (e->kind == LB_EV_SERVER) return lb_event_fact(h, e)->host != LB_NO_NAME;
+    if (e->kind == LB_EV_SERVER || e->kind == LB_EV_VOTED) return lb_event_fact(h, e)->host != LB_NO_NAME;
     if (e->kind == LB_EV_ACQUIRE) return false;
   }
   return false;
