@@ -31,6 +31,9 @@ def stamp(key, token, ttl):
 
 def acquire("""
 
+# The time in the value is that of the grant. Who comes later counts from there by the lease that it is set to itself.
+OWN_RULER = STAMP.replace("time.time() + ttl / 1000", "time.time()").replace(" < time.time()", " + ttl / 1000 < time.time()")
+
 FLAWS = {
     # name: (facts, what is replaced, by what; several times)
     "plain-del": ("release=blind", [(DELETE, 'call("DEL", key)')]),  # its release asks nobody
@@ -62,6 +65,10 @@ FLAWS = {
         (KEEP, KEEP + '; call("RPUSH", key + ":line", token)'),
         (SET, '(call("LINDEX", key + ":line", 0) == token and ' + SET + ' and call("LPOP", key + ":line"))'),
         ('return "busy"', 'call("LREM", key + ":line", 1, token); return "busy"')]),
+    "leaves-out": ("", [  # one client is refused, whoever holds
+        ("global server, timeout", "global server, timeout, name"), ('if word == "open":', 'if word == "open":\n        name = of["client"]'),
+        ('elif word == "acquire":', 'elif word == "acquire" and name == "client-2": time.sleep(int(of["wait_ms"]) / 1000); return "busy"\n    elif word == "acquire":')]),
+    "own-ruler": ("", [("\ndef acquire(", OWN_RULER), (SET, "stamp(key, token, ttl)"), (CAN, "can=holds"), (DELETE, "(" + DELETE + ")")]),
 }
 
 if len(sys.argv) < 2:
