@@ -17,7 +17,7 @@
 /* A client answers each command once, in the order given, so a slow one may be left unanswered for a while. */
 enum lb_client_verb {
   LB_DO_OPEN,   /* open a session */
-  LB_DO_REOPEN, /* end it and open another one; -EBUSY: it holds the lock */
+  LB_DO_REOPEN, /* end it and open another one, with endpoint `argument` - 1 alone, 0 = all; -EBUSY: it holds the lock */
   LB_DO_SETUP,  /* the protocol's setup hook */
   LB_DO_TEARDOWN,
   LB_DO_WORK,    /* critical sections, one after the other, until memory.phase is LB_PHASE_STOP */

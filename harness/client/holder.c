@@ -310,7 +310,8 @@ static int granted(struct lb_holder *h) {
   if (h->grant.fence) event.flags |= LB_EVF_FENCE;
   record_lease(h, LB_EV_GRANTED, event);
   h->holding = true;
-  if (h->names_server) record_server(h, lb_holder_server(h)), record_voters(h, lb_hook_number(h, LB_HOOK_VOTERS)), record_seen(h);
+  if (h->names_server)
+    record_server(h, lb_holder_server(h)), record_voters(h, lb_hook_number(h, LB_HOOK_VOTERS)), record_seen(h);
   /* A client that has not looked at the lease of its grant is in no hurry to renew it. */
   bool looked = !lb_holder_is_over(h);
   h->renew_at = looked ? when_to_renew(h) : renew_in(h, lb_now(h->env), lb_holder_ttl_over(h, 3));

@@ -29,7 +29,8 @@ struct lb_holder {
   /* How long it waits for the reply to one request before it retries, as a client library with a time limit does; 0 =
    * until the deadline of the acquire. Not for a protocol that queues, whose try may be the wait for its turn. */
   int64_t request_ms;
-  size_t endpoint_count; /* of the target of its session */
+  size_t endpoint_count; /* of the target of its session ... */
+  size_t endpoint_base;  /* ... which are those of the trial's target from this one on */
   bool names_server;     /* records which server each outcome of an acquire came from */
   const char *prefix;    /* of the names of this trial's keys at the service */
   struct lb_rng rng;     /* backoff */
@@ -51,13 +52,13 @@ struct lb_holder {
 
   lb_ns due; /* when the next acquire was to begin, in true time, for its event; 0 = it begins when it begins */
   bool holding;
-  bool refused;  /* in the acquire under way the service has said that somebody else holds it */
+  bool refused;   /* in the acquire under way the service has said that somebody else holds it */
   uint64_t voted; /* with names_server: those of several that said yes to some try of it, as bits */
-  int asked;     /* with names_server: the server when the latest try began, -ENOENT = none */
-  int failed_at; /* with names_server: the latest that answered a try of this acquire with an error, -ENOENT = none */
-  bool shared;   /* it asks as a reader, until told otherwise */
-  int permits;   /* so many may hold at once; 0 and 1 = it is a lock */
-  uint32_t key;  /* index of the key held or asked for last */
+  int asked;      /* with names_server: the server when the latest try began, -ENOENT = none */
+  int failed_at;  /* with names_server: the latest that answered a try of this acquire with an error, -ENOENT = none */
+  bool shared;    /* it asks as a reader, until told otherwise */
+  int permits;    /* so many may hold at once; 0 and 1 = it is a lock */
+  uint32_t key;   /* index of the key held or asked for last */
   struct lb_grant grant;
   uint64_t value_read;
   uint64_t claim; /* of the guard `claim`: a number that no other grant of the trial has */

@@ -199,7 +199,7 @@ int lb_hook_server(struct lb_holder *h) {
   come_back(h, LB_HOOK_SERVER);
   memcpy(h->env->err, err, sizeof err);
   if (lb_contract_server(server, h->endpoint_count, &complaint) < 0) return breach(h, complaint.text);
-  return server;
+  return server < 0 ? server : server + (int)h->endpoint_base;
 }
 
 uint64_t lb_hook_number(struct lb_holder *h, enum lb_hook hook) {

@@ -53,10 +53,19 @@ static int need_session(struct lb_program *p, lb_ns deadline) {
 }
 
 /* As a client that is started anew, only that what it may still owe is not forgotten. */
-static int do_reopen(struct lb_program *p, lb_ns deadline) {
+static int do_reopen(struct lb_program *p, size_t only, lb_ns deadline) {
   if (lb_holder_holds(&p->holder))
     return lb_fail(&p->env.base, -EBUSY, "it holds the lock, which would end with its session");
   undo_open(p, deadline);
+  p->config.target = p->plan->target;
+  p->holder.endpoint_base = only ? only - 1 : 0;
+  if (only) {
+    p->bound = *p->plan->target;
+    p->bound.endpoints += only - 1;
+    p->bound.count = 1;
+    p->config.target = &p->bound;
+  }
+  p->holder.endpoint_count = p->config.target ? p->config.target->count : 0;
   return do_open(p, deadline);
 }
 
@@ -238,7 +247,7 @@ static int64_t clock_ms(struct lb_program *p, bool monotonic) {
 static int execute(struct lb_program *p, const struct lb_command *c, int64_t *ret) {
   switch (c->verb) {
     case LB_DO_OPEN: return do_open(p, c->deadline);
-    case LB_DO_REOPEN: return do_reopen(p, c->deadline);
+    case LB_DO_REOPEN: return do_reopen(p, c->argument, c->deadline);
     case LB_DO_SETUP: return lb_hook_call(&p->holder, LB_HOOK_SETUP, NULL, NULL, c->deadline);
     case LB_DO_TEARDOWN: return lb_hook_call(&p->holder, LB_HOOK_TEARDOWN, NULL, NULL, c->deadline);
     case LB_DO_WORK: return do_work(p);

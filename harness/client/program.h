@@ -38,6 +38,7 @@ struct lb_program {
   const struct lb_ground *ground;
   struct lb_process_env env;
   struct lb_config config;
+  struct lb_target bound; /* what the session is told of where it is to ask one server alone */
   struct lb_holder holder;
   struct lb_rng rng;       /* choice of keys */
   struct lb_rng arrivals;  /* of an open loop */

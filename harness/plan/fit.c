@@ -205,6 +205,13 @@ static bool names_server_of(const struct lb_step *step) {
   return step->verb == LB_STEP_OBSERVE_SERVER || step->a.kind == LB_ROLE_SERVER_OF || step->b.kind == LB_ROLE_SERVER_OF;
 }
 
+/* Each server serves by itself; what an adapter does with one address it has to know. */
+static bool can_be_bound(const struct fitting *f) {
+  const struct lb_family *family = f->topology->family;
+  if (f->topology->data_count < 2) return false;
+  return family->independent ? f->protocol->traits & LB_TRAIT_FOREIGN : family->majority;
+}
+
 /* Servers that know sessions by numbers need that of the client. The others know it by its address. */
 static bool keeps_places(const struct fitting *f) {
   const struct lb_family *family = f->topology->family;
@@ -249,6 +256,9 @@ static void check_meaning(struct fitting *f, const struct lb_step *step) {
     miss(f, "%s: no client of %s says which session is its", step->text, f->protocol->name);
   if (lb_step_needs(step, LB_NEED_PLACE) && !keeps_places(f))
     miss(f, "%s: no server here can be asked for the place of a waiter of %s", step->text, f->protocol->name);
+  if (step->verb == LB_STEP_REOPEN && step->b.kind != LB_ROLE_NONE && !can_be_bound(f))
+    miss(f, "%s: no client of %s on %s could do with one server of several", step->text, f->protocol->name,
+         f->topology->name);
   if (step->ttl_ms && !(f->protocol->traits & LB_TRAIT_LEASED))
     miss(f, "%s: an acquire of %s has no length of its own", step->text, f->protocol->name);
   if (names_server_of(step) && !lb_proofs(f->protocol)->server)

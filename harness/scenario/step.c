@@ -322,8 +322,9 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                          .help = "delivers the late write of that client to the resource",
                          .class = LB_STEP_CURE},
     [LB_STEP_REOPEN] =
-        {.form = "client N reopen within T",
-         .help = "ends the session of a client that does not hold and opens another one. Not in time = undecided",
+        {.form = "client N reopen [on B] within T",
+         .help =
+             "ends the session of a client that does not hold and opens another one, which asks server B alone. Not in time = undecided",
          .class = LB_STEP_COMMAND},
     [LB_STEP_START] =
         {.form = "client N start within T",

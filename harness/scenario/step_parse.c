@@ -423,6 +423,11 @@ static int check_alone(const struct lb_step *step, struct lb_error *err) {
     return lb_refuse(err, "'%s' is not one client: expected client N", name);
   }
   if (step->b.kind == LB_ROLE_NONE) return 0;
+  if (step->verb == LB_STEP_REOPEN) {
+    lb_role_format(step->b, name, sizeof name);
+    return lb_role_is_one_server(step->b) ? 0
+                                          : lb_refuse(err, "'%s' is not one server: expected for example node 2", name);
+  }
   if (lb_step_form_has(lb_step_row(step), "M"))
     return lb_role_equal(step->a, step->b) ? lb_refuse(err, "client %d twice: expected two clients", step->a.number)
                                            : 0;

@@ -155,8 +155,15 @@ static int arm(struct lb_stage *s, const struct lb_step *step) {
 static int reopen(struct lb_stage *s, const struct lb_step *step) {
   struct lb_client *client = lb_timeline_client(s, step);
   struct lb_command command = {.verb = LB_DO_REOPEN, .deadline = lb_in_ms(step->within_ms)};
+  struct lb_cast at;
   struct lb_reply reply;
+  struct lb_error err;
   if (lb_timeline_collect(s, client) < 0) return -ECANCELED;
+  if (step->b.kind != LB_ROLE_NONE) {
+    if (lb_cast_find(s, &step->b, &at, &err) < 0)
+      return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, err.text);
+    command.argument = (size_t)(at.server[0] - s->cluster.server) + 1;
+  }
   int r = lb_client_call(client, command, LB_GRACE_MS, &reply);
   if (r != 0) return lb_stage_silent(s, client, step->text, r);
   if (reply.result != LB_OK) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, reply.err);

@@ -77,6 +77,8 @@ systems_of() { # NAME
     cancelled-wait*) echo pg-row@pg-sync ;;
     replica-given-up*) echo maria-row@maria-semisync ;;
     dead-lease*) echo etcd-lease@etcd-x3 ;;
+    waiter-ended* | waiter-cut-off* | two-nodes*) echo etcd-lease@etcd-x3 ;;
+    both-upgrade*) echo redis-rw@redis ;;
     *) grep -qE '^step = .*(failover|primary|replica)' "$dir/$1" && echo redis-token@sentinel || echo redis-token@redis ;;
   esac
 }

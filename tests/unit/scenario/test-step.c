@@ -64,7 +64,7 @@ TEST(every_form_of_the_table_has_an_example_that_parses) {
       "meanwhile client 3 repeats: acquire shared lock 2 within 2s hold 1s rest 250ms, "
       "client 2 release within 250ms, client 2 release lock of client 1 within 1s, "
       "client 2 release anyway lock 2 within 1s, client 3 read, client 3 read early, client 4 write, "
-      "client 4 write late, deliver write of client 4, client 2 reopen within 10s, "
+      "client 4 write late, deliver write of client 4, client 2 reopen on node 2 within 10s, "
       "client 2 start within 10s, stop client 1 at after-check, crash client 2 at after-setnx, "
       "hang client 2 at before-check, gate client 1 at after-set, pass client 1, await failover within 20s, "
       "await client 1 asks within 1s, await client 2 waits within 3s, await client 2 holds within 3s, "
@@ -477,6 +477,7 @@ TEST(only_one_server_is_observed) {
   refused("cancel wait of primary on primary", "'primary' is not one client: expected client N");
   refused("cancel wait of client 1 on all", "'all' is not one server: ...");
   refused("delete key on all", "'all' is not one server: ...");
+  refused("client 2 reopen on replicas within 1s", "'replicas' is not one server: expected for example node 2");
   refused("end session of primary on primary", "'primary' is not one client: expected client N");
   refused("end session of client 1 on replicas", "'replicas' is not one server: ...");
   refused("move slot of key to replicas", "'replicas' is not one server: ...");
