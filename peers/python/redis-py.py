@@ -10,7 +10,7 @@
 # What breaks it: a hold that lasts longer than `timeout`, and a failover that loses the key. It tells of neither.
 # What it keeps to itself: the token of an acquire without an answer (lock.py:207: it is kept after the reply), so that lock cannot be released; and a release
 # forgets the token before it asks (lock.py:252), so it cannot be tried again.
-# 8.1.0 has a socket_timeout of 5 s and sends a command whose connection broke up to 10 times more (redis/_defaults.py:7, :37), SET NX and a release too: they meet their own key.
+# 8.1.0 has a socket_timeout of 5 s, and redis.Redis(host, port) sends a command whose connection broke up to 10 times more (redis/_defaults.py:7, :37), SET NX too: it meets its own key.
 import sys
 
 import redis
@@ -37,6 +37,8 @@ class Peer:
             login = {"username": user, "password": password}
             sentinel = Sentinel([(s.hostname, s.port) for s in o.servers], socket_timeout=0.1, sentinel_kwargs={**login, "socket_timeout": 0.1})
             self.client = sentinel.master_for(o.master, socket_timeout=0.1, **login)
+        elif sys.argv[1:] and o.servers[0].scheme == "redis":  # what from_url() does not repeat, this does
+            self.client = redis.Redis(host=o.servers[0].hostname, port=o.servers[0].port, username=user, password=password)
         else:
             self.client = redis.Redis.from_url(o.urls[0])
         self.client.ping()
