@@ -393,9 +393,10 @@ static void fill_lease(struct lb_session *s, const struct lb_lock *lock, struct 
                        const struct foreign_answer *answer, lb_ns sent) {
   const char *validity = foreign_line_value(&answer->words, 1, "validity_ms");
   lb_ns now = lb_now(s->env), whole = (lb_ns)lock->ttl_ms * LB_NS_PER_MS;
-  grant->asked_at = now;
+  grant->asked_at = sent;
   grant->valid_until = LB_NEVER;
   if (!(s->foreign->protocol.traits & LB_TRAIT_LEASED)) return;
+  grant->asked_at = now; /* a lease without a validity counts from its answer */
   grant->valid_until = lb_lease_end(now, lock->ttl_ms);
   if (!validity) return;
   long long left_ms = strtoll(validity, NULL, 10);
