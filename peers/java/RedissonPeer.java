@@ -11,7 +11,7 @@
 // (CommandAsyncService.java:1221: one confirmation of those that it sees is enough, and it asks for none on a single server); of RedLock, a voter that restarts empty.
 // What it keeps to itself: a lost hold is told at unlock() only (IllegalMonitorStateException, RedissonBaseLock.java:173). There is no listener for a watchdog that found its key gone.
 // Jars: maven
-// Trains with: redis://127.0.0.1:1
+// Trains with: redis
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.HashMap;
