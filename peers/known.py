@@ -8,10 +8,12 @@
 #   known.py makers [NAME...]      FILE MAKER SOURCE... of each that is compiled here and whose packages are there
 #   known.py registries [NAME...]  of npm, maven and pip those that they need, a line each
 #   known.py list [NAME...]       one line per peer: its version, or why it is skipped
+#   known.py table [NAME...]      the table of README.md: verdicts are of the published runs, without a guard
 # Without a NAME the others are about all of them. A NAME that is not there: one line, exit 2.
 # $LOCKBENCH_PEERS is the folder of what ./bench peers makes ($PEERS in peers.ini).
 import configparser
 import difflib
+import json
 import os
 import re
 import shutil
@@ -150,6 +152,32 @@ def chosen(peers, names):
     return {name: peer for name, peer in peers.items() if not names or name in names}
 
 
+def loses():
+    """Of each peer of the published runs the scenarios that went wrong, without a guard."""
+    found, cells = {}, []
+    for run in ("reference-peers", "reference-redisson"):
+        with open(os.path.join(ROOT, "results", run, "run.json"), encoding="utf-8") as f:
+            cells += json.load(f)["cells"]
+    for cell in cells:
+        name = cell["system"].removeprefix("peer:").partition("@")[0]
+        wrong = found.setdefault(name, {}) if cell["system"].startswith("peer:") else {}
+        if cell["guard"] == "none" and cell["verdict"] in ("violated", "stuck", "delayed"):
+            wrong[cell["scenario"]] = None
+    return found
+
+
+def table(peers):
+    """A row for each library that is no museum's."""
+    found, rows = loses(), ["| library | algorithm | what breaks it | its holder hears | page |", "|---|---|---|---|---|"]
+    for name, peer in peers.items():
+        if "museum" in peer or name == "reference":
+            continue
+        breaks = ", ".join("`%s`" % scenario for scenario in found[name]) if name in found else "not published yet"
+        pages = ", ".join("[%d](../paper/findings/%s.md)" % pair for pair in enumerate(peer.get("page", "").split(), 1))
+        rows.append("| `%s` %s | `%s` | %s | %s | %s |" % (name, peer["version"], peer["like"], breaks, "a signal" if guard(peer) == "signal" else "nothing", pages))
+    return rows
+
+
 def main():
     what, names = sys.argv[1:2], sys.argv[2:]
     if what == ["missing"]:
@@ -164,6 +192,8 @@ def main():
         for words in makers(peers): print(" ".join(words))
     elif what == ["registries"]:
         for name in registries(peers): print(name)
+    elif what == ["table"]:
+        print("\n".join(table(peers)))
     elif what == ["packages"]:
         for line in missing_packages(peers): print(line)
     elif what == ["list"]:
@@ -174,7 +204,7 @@ def main():
                     pass
             print("%-18s %s" % (name, "skipped: " + why if why else "%-10s %s" % (peer["version"], peer["summary"])), flush=True)
     else:
-        raise ending.BadInput("known.py: expected names, missing, packages, makers, registries or list, got '%s'" % " ".join(sys.argv[1:]))
+        raise ending.BadInput("known.py: expected names, missing, packages, makers, registries, list or table, got '%s'" % " ".join(sys.argv[1:]))
 
 
 if __name__ == "__main__":

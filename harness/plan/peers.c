@@ -122,7 +122,7 @@ static void take_line(struct reading *r) {
   } else {
     char *place = place_of(s, r->ini.key, &size);
     if (place && snprintf(place, size, "%s", r->ini.value) >= (int)size) refuse(r, "a value that is too long");
-  } /* `packages`, `npm` and `maker` are for ./bench peers */
+  } /* `packages`, `npm` and their kin are for ./bench peers */
 }
 
 int lb_peers_load(const char *root, struct lb_error *err) {

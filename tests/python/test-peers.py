@@ -36,7 +36,7 @@ def protocols():
 def of_section(name, peer):
     """What is wrong with it."""
     wrong = ["it has no line '%s'" % line for line in known.LINES if line not in peer]
-    wrong += ["nobody knows its line '%s'" % line for line in peer if line not in known.LINES and line not in ("facts", "fails", "maker", "museum", *known.REGISTRIES)]
+    wrong += ["nobody knows its line '%s'" % line for line in peer if line not in known.LINES and line not in ("facts", "fails", "maker", "museum", "page", *known.REGISTRIES)]
     wrong += ["'museum' is '%s', expected the address of a report" % peer["museum"]] if not peer.get("museum", "https://").startswith("https://") else []
     if wrong:
         return wrong
@@ -56,6 +56,7 @@ def of_section(name, peer):
         wrong.append("'guard' is '%s', expected '%s: WHERE ITS MANUAL SAYS SO'" % (peer["guard"], "signal" if can_tell else "none"))
     files = [word for word in peer["run"].split() if word.startswith("peers/")]
     files += ["peers/" + word for word in peer.get("maker", "").split()]
+    files += ["paper/findings/%s.md" % word for word in peer.get("page", "").split()]
     wrong += ["%s is not there" % file for file in files if not os.path.exists(os.path.join(ROOT, file))]
     return wrong
 

@@ -108,7 +108,7 @@ def printed_by(command, lockbench, root):
 
 
 def printed(root):
-    return [*pages(root), "scenarios/theory/README.md", *(str(path.relative_to(root)) for path in root.glob("results/*/README.md"))]
+    return [*pages(root), "scenarios/theory/README.md", "peers/README.md", *(str(path.relative_to(root)) for path in root.glob("results/*/README.md"))]
 
 
 def wrong_tables(root, lockbench):
