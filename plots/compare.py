@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""compare.py [--json] [--anyway] A B | RUN - what run B did faster or slower than run A, or the variants of a scenario in one run beside the first of them.
+"""compare.py [--json] [--anyway] A B | RUN - what run B did faster or slower than run A; or of one run the variants of a scenario beside the first of them, and servers of
+another version beside the first (`-b redis-token@redis,redis-token@redis:valkey-9.1`), whose verdicts are compared, too.
 
 Only trials that were decided safe count, and whose rate had settled: what did not exclude has no speed. The words follow from the interval alone, which knows the spread of the repeats of a run. It
 does not know what changed on the machine between two runs, so two values of a setting are better interleaved in one run (`-s KEY=X,Y`), and two builds better run in
@@ -7,7 +8,7 @@ turns (`--against`). A folder of such rounds has runs named 1, 2, 3 ... What was
 
 Runs of other machines or settings are refused with what differs, for a ratio of two causes would be quoted as if it were one; --anyway compares them all the same.
 
-Exit: 0 nothing is slower, 3 something is, 4 too few repeats for all of it, 2 bad input or not comparable, 5 a package is missing.
+Exit: 0 nothing is slower, 3 something is, or a version has another verdict, 4 too few repeats for all of it, 2 bad input or not comparable, 5 a package is missing.
 """
 
 import argparse
@@ -73,6 +74,17 @@ class Side:
         base = self.scenarios[name].get("base")
         first = next((s["name"] for s in self.run["scenarios"] if base and s.get("base") == base), None)
         return None if first == name else first
+
+
+    def first_version(self, system):
+        """The first system of the same name but for the origin of its servers; None for that one itself."""
+        first = next(s for _, s, _ in self.cells if _before_origin(s) == _before_origin(system))
+        return None if first == system else first
+
+
+def _before_origin(system):
+    protocol, _, topology = system.partition("@")
+    return protocol, topology.partition(":")[0]
 
 
 def _measured(row):
@@ -227,6 +239,8 @@ class Comparison:
     rows: list = dataclasses.field(default_factory=list)
     differs: dict = dataclasses.field(default_factory=dict)  # lines, each once, in their order
     left_out: dict = dataclasses.field(default_factory=dict)
+    verdicts: list = dataclasses.field(default_factory=list)  # {scenario, guard, and of A and B each system, servers, verdict, count}
+    same_verdicts: int = 0
 
     def count(self, difference):
         return sum(row.difference == difference for row in self.rows)
@@ -246,13 +260,39 @@ def compare_cell(c, a, a_cell, b, b_cell):
         c.left_out[f"{'.'.join(b_cell[:3])}, {clients(b_cell)}: " + (f"{bad[0][0]} in {bad[0][1]}" if bad else "no trial was decided and settled in both")] = None
 
 
+def compare_verdicts(c, run):
+    """Of servers of several versions in one run. What was not decided says nothing."""
+    told = lambda cell: {"system": cell["system"], "servers": (run.run.get("servers") or {}).get(cell["system"].partition("@")[2], "?"), "verdict": cell["verdict"],  # noqa: E731
+                         "count": cell.get(cell["verdict"], cell["decided"]) if cell["verdict"] != "safe" else cell["decided"], "decided": cell["decided"]}
+    for (scenario, system, guard), cell in run.cells.items():
+        first = run.first_version(system)
+        other = run.cells.get((scenario, first, guard))
+        if not first or not other or not cell["decided"] or not other["decided"]:
+            continue
+        if cell["verdict"] == other["verdict"]:
+            c.same_verdicts += 1
+        else:
+            c.verdicts.append({"scenario": scenario, "guard": guard, "a": told(other), "b": told(cell)})
+
+
+def beside(a, b, cell):
+    """The cell that this one is compared with; None = it is the first of its kind."""
+    if a is not b:
+        return cell
+    system, scenario = b.first_version(cell[1]), b.first_variant(cell[0])
+    if system:
+        return (cell[0], system, *cell[2:])
+    return (scenario, *cell[1:]) if scenario else None
+
+
 def compare(a, b):
     c = Comparison()
+    if a is b:
+        compare_verdicts(c, a)
     for cell in b.groups:
-        scenario = b.first_variant(cell[0]) if a is b else cell[0]
-        if scenario is None:
+        other = beside(a, b, cell)
+        if other is None:
             continue
-        other = (scenario, *cell[1:])
         if other in a.groups:
             compare_cell(c, a, other, b, cell)
         else:
@@ -276,7 +316,19 @@ def lines_of(row):
     return f"{text}: a value is 0" if row.difference == "unknown" else text
 
 
+def tell_verdicts(c):
+    """Where versions agree, the count alone is said."""
+    total = len(c.verdicts) + c.same_verdicts
+    if total:
+        print(f"{len(c.verdicts)} of {total} cells have another verdict on servers of another version")
+    for row in c.verdicts:
+        print(f"  {row['scenario']}, guard {row['guard']}: " + "; ".join(f"{side['system']} ({side['servers']}) {side['verdict']} {side['count']} of {side['decided']}" for side in (row["a"], row["b"])))
+
+
 def tell(c, sides):
+    tell_verdicts(c)
+    if not c.rows:
+        return
     unknown = c.count("unknown")
     print(f"{c.count('slower')} of {len(c.rows)} metric{'' if len(c.rows) == 1 else 's'} slower, {c.count('faster')} faster, {c.count('same')} cannot be told apart"
           + (f", {unknown} of too few repeats" if unknown else ""))
@@ -291,8 +343,8 @@ def tell(c, sides):
     last = None
     for row in c.rows:
         if (row.a_cell, row.b_cell) != last:
-            print(f"\n{row.b_cell[0]}, {row.b_cell[1]}, guard {row.b_cell[2]}, {clients(row.b_cell)}"
-                  + (f"; A is {row.a_cell[0]}" if row.a_cell[0] != row.b_cell[0] else ""))
+            others = [mine for mine, own in zip(row.a_cell[:2], row.b_cell[:2]) if mine != own]
+            print(f"\n{row.b_cell[0]}, {row.b_cell[1]}, guard {row.b_cell[2]}, {clients(row.b_cell)}" + (f"; A is {', '.join(others)}" if others else ""))
         if last is None:
             print(f"  {'median of repeats':<16}{'A':>10}{'B':>10}  {'B / A':>6}")
         last = row.a_cell, row.b_cell
@@ -303,11 +355,11 @@ def tell(c, sides):
 
 
 def tell_json(c):
-    rows = [{"scenario": r.b_cell[0], "beside": r.a_cell[0], "system": r.b_cell[1], "guard": r.b_cell[2], "clients": int(r.b_cell[3]), "metric": r.metric,
+    rows = [{"scenario": r.b_cell[0], "beside": r.a_cell[0], "beside_system": r.a_cell[1], "system": r.b_cell[1], "guard": r.b_cell[2], "clients": int(r.b_cell[3]), "metric": r.metric,
              "unit": UNITS[r.metric], "a": r.a, "b": r.b, "a_repeats": r.a_repeats, "b_repeats": r.b_repeats, "paired": r.paired, "ratio": r.ratio, "low": r.low,
              "high": r.high, "difference": r.difference} for r in c.rows]
     counts = {word: c.count(word) for word in ("slower", "faster", "same", "unknown")}
-    print(json.dumps(counts | {"differs": list(c.differs), "left_out": list(c.left_out), "rows": rows}, indent=1))
+    print(json.dumps(counts | {"differs": list(c.differs), "left_out": list(c.left_out), "verdicts": c.verdicts, "same_verdicts": c.same_verdicts, "rows": rows}, indent=1))
 
 
 def refuse(*lines):
@@ -330,10 +382,11 @@ def main():
     except NoNumpy as missing:
         print(missing, file=sys.stderr)
         return 5
-    if not c.rows and len(sides) == 1 and not c.left_out:
-        return refuse("compare: this run has no variants of a scenario: expected two results folders, or a run of "
+    has_verdicts = bool(c.verdicts or c.same_verdicts)
+    if not c.rows and len(sides) == 1 and not c.left_out and not has_verdicts:
+        return refuse("compare: this run has no variants of a scenario and no servers of two versions: expected two results folders, or a run of "
                       f"`{report.called()} run SCENARIO -s KEY=VALUE,VALUE`")
-    if not c.rows:
+    if not c.rows and not has_verdicts:
         return refuse(*(f"left out: {line}" for line in c.left_out), "compare: the runs have no measured cell in common")
     if c.differs and not args.anyway:
         return refuse(*(f"differs: {line}" for line in c.differs), "not compared: the runs differ in machine or settings; --anyway compares them all the same")
@@ -341,9 +394,9 @@ def main():
         tell_json(c)
     else:
         tell(c, sides)
-    if c.count("slower"):
+    if c.count("slower") or c.verdicts:
         return 3
-    return 4 if c.count("unknown") == len(c.rows) else 0
+    return 4 if c.rows and c.count("unknown") == len(c.rows) else 0
 
 
 if __name__ == "__main__":

@@ -32,17 +32,14 @@
   "/usr/share/java/" name " or /lib/zookeeper-[0-9]*.jar or /apache-zookeeper-*/lib/zookeeper-[0-9]*.jar"
 #define NEED_JAVA "java or $JAVA_HOME/bin/java or /usr/lib/jvm/*/bin/java"
 
-/* Java first, then the class path. */
-static const char *const needs[] = {
-    NEED_JAVA,
-    JAR("zookeeper.jar"),
-    JAR("zookeeper-jute.jar"),
-    JAR("slf4j-api.jar"),
-    JAR("slf4j-simple.jar"),
-    JAR("netty-all.jar"),
-    JAR("snappy-java.jar"),
-    JAR("metrics-core.jar"),
-    NULL,
+static const char *const needs[] = {NEED_JAVA, JAR("zookeeper.jar"), NULL};
+
+/* What it loads, as far as it is there: 3.4 has no jute.jar, and needs log4j. */
+static const char *const jars[] = {
+    JAR("zookeeper.jar"),    JAR("zookeeper-jute.jar") " or /usr/share/java/log4j-1.2.jar",
+    JAR("slf4j-api.jar"),    JAR("slf4j-simple.jar"),
+    JAR("netty-all.jar"),    JAR("snappy-java.jar"),
+    JAR("metrics-core.jar"), NULL,
 };
 
 /* ---- settings -------------------------------------------------------------------------------- */
@@ -339,11 +336,11 @@ static int configure(struct lb_cluster *cluster, size_t index) {
 static void class_path(const struct lb_origin *origin, char *buf, size_t size) {
   size_t len = 0;
   buf[0] = '\0';
-  for (size_t i = 1; needs[i] && len < size; i++) {
-    char *jar = lb_binary_find(origin, needs[i]);
+  for (size_t i = 0; jars[i] && len < size; i++) {
+    char *jar = lb_binary_find(origin, jars[i]);
     bool whole = jar && !strstr(jar, "/share/java/");
     if (whole) *strrchr(jar, '/') = '\0';
-    len += (size_t)snprintf(buf + len, size - len, "%s%s%s", i > 1 ? ":" : "", jar ? jar : "", whole ? "/*" : "");
+    if (jar) len += (size_t)snprintf(buf + len, size - len, "%s%s%s", len > 0 ? ":" : "", jar, whole ? "/*" : "");
     free(jar);
     if (whole) return;
   }
