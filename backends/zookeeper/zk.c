@@ -802,7 +802,6 @@ int zk_make_path(struct zk_session *s, const char *path, lb_ns deadline) {
     end = strchrnul(end + 1, '/');
     snprintf(part, sizeof part, "%.*s", (int)(end - path), path);
     rc = zk_run(s, zk_create(s, part, "", ZOO_CONTAINER), deadline);
-    if (rc == ZUNIMPLEMENTED) rc = zk_run(s, zk_create(s, part, "", 0), deadline); /* ZooKeeper 3.4 has no containers */
   }
   return rc == ZNODEEXISTS ? ZOK : rc;
 }

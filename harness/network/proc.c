@@ -251,15 +251,19 @@ static bool is_replaced(const char *entry, const char *const extra[]) {
   return false;
 }
 
-/* Our environment with `extra` in front; the texts stay where they are. */
-static char **build_env(const char *const extra[]) {
+/* Our environment with `extra` in front; the texts stay where they are. In a root of its own a program finds neither our
+ * locales nor our folders of programs. */
+static char **build_env(const char *const extra[], bool in_root) {
+  static const char *const of_root[] = {"LC_ALL=C", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                                        NULL};
   size_t count = 0, n = 0;
   while (environ && environ[count]) count++;
   for (size_t i = 0; extra && extra[i]; i++) count++;
-  char **env = lb_need(calloc(count + 1, sizeof *env));
+  char **env = lb_need(calloc(count + sizeof of_root / sizeof *of_root, sizeof *env));
   for (size_t i = 0; extra && extra[i]; i++) env[n++] = (char *)extra[i];
   for (size_t i = 0; environ && environ[i]; i++)
-    if (!is_replaced(environ[i], extra)) env[n++] = environ[i];
+    if (!is_replaced(environ[i], extra) && !(in_root && is_replaced(environ[i], of_root))) env[n++] = environ[i];
+  for (size_t i = 0; in_root && of_root[i]; i++) env[n++] = (char *)of_root[i];
   return env;
 }
 
@@ -313,7 +317,7 @@ int lb_proc_start(struct lb_proc *proc, const struct lb_proc_plan *plan, struct 
   int r = show_ours(&l, plan, around, kept);
   if (r < 0) return free(l.path), cannot_start(err, -r, name, "finding its folder");
   l.argv = build_argv(argv, plan->argv0);
-  l.env = build_env(plan->env_extra);
+  l.env = build_env(plan->env_extra, plan->root);
   r = launch_kept(&l, name, plan->stall, &proc->pid, err);
   free(l.env);
   free(l.argv);

@@ -127,7 +127,7 @@ static const char users[] = /* a statement a line */
     "FLUSH PRIVILEGES;\nCREATE USER root@'%';\nGRANT ALL ON *.* TO root@'%';\nCREATE USER lockbench@'%';\n"
     "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, INDEX, ALTER, PROCESS ON *.* TO lockbench@'%';\n";
 
-/* Its script splits some of its arguments at blanks, and the server a tmpdir at colons; that one is relative to the data
+/* Its script looks up the names of this machine unless it is forced. It splits some of its arguments at blanks, and the server a tmpdir at colons; that one is relative to the data
  * folder. */
 static int run_install(struct lb_cluster *cluster, const char *dir) {
   char data[600], log[600], extra[600], *install = lb_binary_find(cluster->topology->origin, NEED_INSTALL);
@@ -138,17 +138,18 @@ static int run_install(struct lb_cluster *cluster, const char *dir) {
   FILE *out = fopen(extra, "we");
   bool written = out && fputs(users, out) >= 0;
   if (out) written = fclose(out) == 0 && written;
-  int r = written ? lb_proc_run(
-                        &(struct lb_proc_plan){
-                            .argv = (const char *const[]){install, "--no-defaults", data, "--extra-file=users.sql",
-                                                          "--tmpdir=.", "--auth-root-authentication-method=normal",
-                                                          "--skip-test-db", "--innodb-log-file-size=8M", NULL},
-                            .dir = dir,
-                            .log = log,
-                            .root = lb_origin_root(cluster->topology->origin),
-                            .unprivileged = true},
-                        INSTALL_MS, &cluster->err)
-                  : lb_error(&cluster->err, -EIO, "cannot write its input");
+  int r = written
+              ? lb_proc_run(
+                    &(struct lb_proc_plan){
+                        .argv = (const char *const[]){install, "--no-defaults", data, "--extra-file=users.sql",
+                                                      "--tmpdir=.", "--auth-root-authentication-method=normal",
+                                                      "--skip-test-db", "--force", "--innodb-log-file-size=8M", NULL},
+                        .dir = dir,
+                        .log = log,
+                        .root = lb_origin_root(cluster->topology->origin),
+                        .unprivileged = true},
+                    INSTALL_MS, &cluster->err)
+              : lb_error(&cluster->err, -EIO, "cannot write its input");
   free(install);
   if (r < 0) return lb_error_prefix(&cluster->err, "mariadb-install-db: ");
   return r > 0 ? lb_error(&cluster->err, -EIO, "mariadb-install-db failed with status %d, see %s", r, log) : 0;

@@ -38,10 +38,14 @@ static bool is_folder(const char *folder, const char *name) {
 
 size_t lb_origin_names(char **words, size_t max) {
   size_t count = 0;
-  DIR *entries = opendir(lb_origin_home());
-  for (const struct dirent *e; entries && count < max && (e = readdir(entries));)
-    if (e->d_name[0] != '.' && is_folder(lb_origin_home(), e->d_name)) words[count++] = lb_need_text(e->d_name);
-  if (entries) closedir(entries);
+  struct dirent **entries;
+  int n = scandir(lb_origin_home(), &entries, NULL, alphasort);
+  for (int i = 0; i < n; i++) {
+    const char *name = entries[i]->d_name;
+    if (count < max && name[0] != '.' && is_folder(lb_origin_home(), name)) words[count++] = lb_need_text(name);
+    free(entries[i]);
+  }
+  if (n >= 0) free(entries);
   return count;
 }
 

@@ -26,7 +26,7 @@ const struct lb_origin *lb_origin_find(const char *word, struct lb_error *err);
 const char *lb_origin_root(const struct lb_origin *origin);
 /* Where `lockbench servers` puts them: $LOCKBENCH_SERVERS, else lockbench/servers in the user's cache. Static. */
 const char *lb_origin_home(void);
-/* The names there into words[0..max), each malloc'd. How many. */
+/* The names there, in order, into words[0..max), each malloc'd. How many. */
 size_t lb_origin_names(char **words, size_t max);
 
 #endif

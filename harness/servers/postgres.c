@@ -64,7 +64,7 @@ static int run_initdb(struct lb_cluster *cluster, const char *dir) {
   snprintf(log, sizeof log, "%s/initdb.log", dir);
   int r = lb_proc_run(&(struct lb_proc_plan){.argv = (const char *const[]){initdb, "-D", data, "-U", "lockbench", "-A",
                                                                            "trust", "-E", "UTF8", "--locale=C",
-                                                                           "--no-sync", "--no-instructions", NULL},
+                                                                           "--no-sync", NULL},
                                              .dir = dir,
                                              .log = log,
                                              .root = lb_origin_root(cluster->topology->origin),

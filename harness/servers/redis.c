@@ -23,8 +23,9 @@
 
 int lb_redis_configure(struct lb_cluster *cluster, const struct lb_server *server, const char *more) {
   const char *address = server->host->address;
-  /* 127.0.0.1 is for a person who enters the namespace; the '-' lets the server start where it does
-   * not exist. */
+  /* 127.0.0.1 is for a person who enters the namespace; the '-', which Redis 6.0 does not know, lets the server start
+   * where it does not exist. */
+  bool alone = cluster->topology->origin || strcmp(address, "127.0.0.1") == 0;
   return lb_server_write(cluster, server, false, "redis.conf",
                          "bind %s%s\n"
                          "port %u\n"
@@ -33,7 +34,7 @@ int lb_redis_configure(struct lb_cluster *cluster, const struct lb_server *serve
                          "daemonize no\n"
                          "loglevel notice\n"
                          "%s",
-                         address, strcmp(address, "127.0.0.1") == 0 ? "" : " -127.0.0.1", (unsigned)server->port, more);
+                         address, alone ? "" : " -127.0.0.1", (unsigned)server->port, more);
 }
 
 int lb_redis_configure_data(struct lb_cluster *cluster, const struct lb_server *server, const char *more) {
