@@ -78,7 +78,7 @@ class Side:
 
     def first_version(self, system):
         """The first system of the same name but for the origin of its servers; None for that one itself."""
-        first = next(s for _, s, _ in self.cells if _before_origin(s) == _before_origin(system))
+        first = next((s for _, s, _ in self.cells if _before_origin(s) == _before_origin(system)), system)
         return None if first == system else first
 
 

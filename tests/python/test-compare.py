@@ -94,6 +94,22 @@ def rate_of(i, slower):  # noqa: E302
     return (1000 + 150 * (i % 4)) * (0.98 if slower else 1)
 
 
+
+def versions():
+    """One run of three versions: verdicts that differ, those that are the same, and speed beside the first."""
+    def cell(scenario, system, verdict, decided=5):
+        return {"scenario": scenario, "system": system, "guard": "none", "verdict": verdict, "decided": decided, "violated": decided if verdict == "violated" else 0}
+
+    cells = [cell("load", "x@y", "safe"), cell("load", "x@y:new", "safe"), cell("fault", "x@y", "violated"), cell("fault", "x@y:new", "safe"), cell("fault", "x@y:odd", "undecided", 0)]
+    rows = [*five(), *five(("load", "x@y:new", "none", "4"), 2000)]
+    side = compare.Side(write(os.path.join(Place().dir, "a"), rows, [load(), {"name": "fault", "steps": ["kill primary"]}], cells=cells, servers={"y": "s 1", "y:new": "s 2"}))
+    c = compare.compare(side, side)
+    tap.check("a verdict that a version changes is named with both versions, an undecided cell is not", equal(
+        [(r["scenario"], r["a"]["servers"], r["a"]["verdict"], r["a"]["count"], r["b"]["servers"], r["b"]["verdict"], r["b"]["count"]) for r in c.verdicts], [("fault", "s 1", "violated", 5, "s 2", "safe", 5)]))
+    tap.check("those that agree are counted", equal(c.same_verdicts, 1))
+    tap.check("the speed of a version stands beside that of the first", equal([(r.a_cell[1], r.b_cell[1], r.difference) for r in c.rows if r.metric == "grants_per_s"], [("x@y", "x@y:new", "faster")]))
+
+
 def floors():
     """Two runs of which the machine of the second is half as fast: the lock is as near to its floor as before."""
     def side(rate, share):
@@ -229,7 +245,7 @@ def intervals():
 
 
 def main():
-    for part in (floors, words, which_trials, what_differs, one_run, in_turn, bad_folders, intervals):
+    for part in (versions, floors, words, which_trials, what_differs, one_run, in_turn, bad_folders, intervals):
         with contextlib.redirect_stderr(io.StringIO()):
             part()
     return tap.end()
