@@ -105,7 +105,7 @@ const struct lb_cli_command lb_command_compare = {
     "says what one run did faster or slower than another",
     "A, B and RUN are results folders. The variants of a scenario in one RUN (`run SCENARIO -s KEY=VALUE,VALUE`) are\n"
     "compared with the first of them; they were measured side by side, so prefer that to two runs. So are servers of\n"
-    "several versions (`-b redis-token@redis,redis-token@redis:valkey-9.1`), and their verdicts, too.\n"
+    "several versions (`-b LOCK@TOPOLOGY,LOCK@TOPOLOGY:ORIGIN`), and their verdicts, too.\n"
     "exit: 0 nothing is slower, 3 something is, or a version has another verdict, 4 too few repeats to say, 2 nothing to compare, or refused, 5 numpy is missing\n"};
 
 static int report_command(const struct lb_args *args) {

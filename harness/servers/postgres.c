@@ -62,14 +62,14 @@ static int run_initdb(struct lb_cluster *cluster, const char *dir) {
   if (!initdb) return lb_error(&cluster->err, -ENOENT, "initdb is not installed");
   snprintf(data, sizeof data, "%s/data", dir);
   snprintf(log, sizeof log, "%s/initdb.log", dir);
-  int r = lb_proc_run(&(struct lb_proc_plan){.argv = (const char *const[]){initdb, "-D", data, "-U", "lockbench", "-A",
-                                                                           "trust", "-E", "UTF8", "--locale=C",
-                                                                           "--no-sync", NULL},
-                                             .dir = dir,
-                                             .log = log,
-                                             .root = lb_origin_root(cluster->topology->origin),
-                                             .unprivileged = true},
-                      INITDB_MS, &cluster->err);
+  int r = lb_proc_run(
+      &(struct lb_proc_plan){.argv = (const char *const[]){initdb, "-D", data, "-U", "lockbench", "-A", "trust", "-E",
+                                                           "UTF8", "--locale=C", "--no-sync", NULL},
+                             .dir = dir,
+                             .log = log,
+                             .root = lb_origin_root(cluster->topology->origin),
+                             .unprivileged = true},
+      INITDB_MS, &cluster->err);
   free(initdb);
   if (r < 0) return lb_error_prefix(&cluster->err, "initdb: ");
   return r > 0 ? lb_error(&cluster->err, -EIO, "initdb failed with status %d", r) : 0;

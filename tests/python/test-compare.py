@@ -98,7 +98,7 @@ def rate_of(i, slower):  # noqa: E302
 def versions():
     """One run of three versions: verdicts that differ, those that are the same, and speed beside the first."""
     def cell(scenario, system, verdict, decided=5):
-        return {"scenario": scenario, "system": system, "guard": "none", "verdict": verdict, "decided": decided, "violated": decided if verdict == "violated" else 0}
+        return {"scenario": scenario, "system": system, "guard": "none", "verdict": verdict, "trials": 5, "decided": decided, "undecided": 5 - decided, "upper95": 0.45, "violated": decided if verdict == "violated" else 0}
 
     cells = [cell("load", "x@y", "safe"), cell("load", "x@y:new", "safe"), cell("fault", "x@y", "violated"), cell("fault", "x@y:new", "safe"), cell("fault", "x@y:odd", "undecided", 0)]
     rows = [*five(), *five(("load", "x@y:new", "none", "4"), 2000)]

@@ -26,7 +26,8 @@ QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
 MOST = {"README.md": (150, 5, 30), "ARCHITECTURE.md": (120, 5, 30), "CONTRIBUTING.md": (199, 5, 30), "CHANGELOG.md": (199, 5, 30), "scenarios/README.md": (199, 5, 30),
         "peers/README.md": (199, 5, 30), "results/SCHEMA.md": (700, 5, 30), "docs": (199, 6, 30), "paper": (199, 6, 30)}
 WORDS_MOST = 30
-WORDS_ALL = 22000  # of README.md and docs/ together, as `wc -w` counts
+WORDS_ALL = 16500  # of README.md and docs/ together, as `wc -w` counts, without generated tables: those grow with what there is to run
+GENERATED = re.compile(r"<!-- table of .*?<!-- end of \S+ -->", re.S)
 
 
 def committed(root):
@@ -156,7 +157,7 @@ def not_found(root):
 
 
 def wrong_total(root):
-    words = sum(len((root / page).read_text().split()) for page in pages_of(root) if page == "README.md" or page.startswith("docs/"))
+    words = sum(len(GENERATED.sub("", (root / page).read_text()).split()) for page in pages_of(root) if page == "README.md" or page.startswith("docs/"))
     if words > WORDS_ALL:
         yield f"README.md and docs/ have {words} words, expected at most {WORDS_ALL}: cut what is said twice"
 
