@@ -16,8 +16,6 @@
 #include <string.h>
 
 #include "fit.h"
-#include "peers.h"
-#include "system.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/need.h"
@@ -210,39 +208,8 @@ static void number_reasons(struct lb_plan *plan) {
   }
 }
 
-/* Each name of a group put as its systems. malloc'd. */
-static char *expand_groups(const char *systems) {
-  char *list = NULL, *copy = lb_need_text(systems), *rest = copy;
-  for (char *word; (word = strsep(&rest, ","));) {
-    const char *group = lb_system_group(word);
-    char *more = lb_need_printed("%s%s%s", list ? list : "", list ? "," : "", group ? group : word);
-    free(list);
-    list = more;
-  }
-  free(copy);
-  return list;
-}
-
-/* A list of systems with each name of a group put as its systems, and `peers` as in lb_peers_expand(). malloc'd. */
-static char *systems_expand(const char *systems, bool missing_too) {
-  char *list = expand_groups(systems);
-  char *ret = lb_need(lb_peers_expand(list, missing_too));
-  free(list);
-  return ret;
-}
-
 static void take_expects(struct lb_plan *plan, const struct lb_expect *expect, size_t count) {
   for (size_t i = 0; i < count; i++) LB_APPEND(plan->own_expect, plan->own_expect_count) = expect[i];
-}
-
-static int add_cells(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_error *err) {
-  char *systems = request->systems ? systems_expand(request->systems, !request->installed) : NULL;
-  struct lb_plan_asking asking = {systems, request->product, request->only_guards, request->guards,
-                                  request->own_guards};
-  int r = request->installed && systems && !*systems ? lb_error(err, -ENXIO, "none of them is installed")
-                                                     : lb_plan_add_cells(plan, &asking, err);
-  free(systems);
-  return r;
 }
 
 int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, struct lb_error *err) {
@@ -250,7 +217,7 @@ int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, str
   take_expects(ret, request->expect, request->expect_count);
   int r = lb_settings_parse(&ret->settings, request->settings, request->setting_count, err);
   if (r == 0) r = lb_plan_add_scenarios(ret, request, err);
-  if (r == 0) r = add_cells(ret, request, err);
+  if (r == 0) r = lb_plan_add_cells(ret, request, err);
   if (r == 0) r = check_use(ret, request->product, err);
   if (r < 0) return lb_plan_clear(ret), r;
   number_reasons(ret);

@@ -137,14 +137,8 @@ void lb_plan_clear(struct lb_plan *plan);
 /* Copies the scenarios of the request, sets them, and makes their variants (plan_scenarios.c). */
 int lb_plan_add_scenarios(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_error *err);
 
-struct lb_plan_asking { /* where scenarios are asked, in the words of the request */
-  const char *systems;  /* without names of groups; NULL = the usual ones */
-  bool product;
-  unsigned only_guards, guards;
-  const unsigned *own_guards;
-};
 /* Adds the cells of all scenarios (plan_systems.c). */
-int lb_plan_add_cells(struct lb_plan *plan, const struct lb_plan_asking *asking, struct lb_error *err);
+int lb_plan_add_cells(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_error *err);
 
 struct lb_wanted { /* a cell, before it is known what comes of it */
   const struct lb_scenario *scenario;

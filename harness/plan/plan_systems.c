@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "fit.h"
+#include "peers.h"
 #include "plan.h"
 #include "scenario/expect.h"
 #include "system.h"
@@ -24,7 +25,7 @@
 /* ---- a list of systems, of one scenario or of all ------------------------------------------------------------ */
 
 struct systems {     /* each once; the texts are owned */
-  const char *words; /* as the user gave them, without names of groups; NULL = the usual ones */
+  const char *words; /* as the user gave them, without `peers`; NULL = the usual ones */
   bool product;
   const struct lb_scenario *scenarios; /* that are asked on them */
   size_t scenario_count;
@@ -101,12 +102,12 @@ static int add_topologies(struct systems *list, const struct lb_protocol *protoc
   return found;
 }
 
-/* A protocol alone means its systems that the scenario names, else those in a group, else (a plugin) its topologies.
+/* A group means its systems. A protocol alone means its systems that the scenario names, else those in a group, else (a plugin) its topologies.
  * Without any it means the default topology, whose cell then says why it cannot run. A word that is no protocol stays
  * as it is, and is refused when its cell is made. */
 static void add_named(struct systems *list, const char *name) {
-  int found = 0;
-  const struct lb_protocol *protocol = lb_protocol_find(name);
+  int found = add_group(list, name, NULL, NULL);
+  const struct lb_protocol *protocol = found ? NULL : lb_protocol_find(name);
   if (protocol && !list->product) found = add_of_file(list, list->scenarios, name);
   if (protocol && found == 0) found = add_grouped(list, name);
   if (protocol && found == 0) found = add_topologies(list, protocol);
@@ -157,11 +158,11 @@ static int check_names(const struct lb_scenario *scenario, struct lb_error *err)
 /* ---- all cells ------------------------------------------------------------------------------------------------- */
 
 /* Those of -g alone; else those of the suite; else those that the scenario names, or `none`. A bit each. */
-static unsigned guards_of(const struct lb_plan_asking *asking, const struct lb_scenario *scenario, size_t asked) {
-  unsigned all = (1u << LB_GUARD_COUNT) - 1, own = asking->own_guards ? asking->own_guards[asked] : 0, named = 0;
-  if (asking->only_guards) return asking->only_guards;
+static unsigned guards_of(const struct lb_plan_request *request, const struct lb_scenario *scenario, size_t asked) {
+  unsigned all = (1u << LB_GUARD_COUNT) - 1, own = request->own_guards ? request->own_guards[asked] : 0, named = 0;
+  if (request->only_guards) return request->only_guards;
   if (own) all &= own;
-  if (asking->guards || asking->product) return asking->guards ? all & asking->guards : all;
+  if (request->guards || request->product) return request->guards ? all & request->guards : all;
   for (int g = 0; g < LB_GUARD_COUNT; g++)
     if (scenario->guards && lb_scenario_asks_under(scenario, (enum lb_guard)g)) named |= 1u << g;
   return named ? named : 1u << LB_GUARD_NONE;
@@ -210,19 +211,28 @@ static int add_cells_of(struct lb_plan *plan, const struct systems *list, struct
   return r;
 }
 
-int lb_plan_add_cells(struct lb_plan *plan, const struct lb_plan_asking *asking, struct lb_error *err) {
-  struct systems all = {asking->systems, asking->product, plan->scenarios, plan->scenario_count};
+static int add_cells(struct lb_plan *plan, const struct lb_plan_request *request, const char *words,
+                     struct lb_error *err) {
+  struct systems all = {words, request->product, plan->scenarios, plan->scenario_count};
   int r = 0;
-  if (asking->product) find_systems(&all);
+  if (request->product) find_systems(&all);
   for (size_t i = 0; r >= 0 && i < plan->scenario_count; i++) {
     const struct lb_scenario *scenario = &plan->scenarios[i];
-    struct systems own = {asking->systems, asking->product, scenario, 1};
-    struct lb_wanted wanted = {scenario, .product = asking->product, .guard_named = asking->only_guards != 0};
-    if (!asking->product) find_systems(&own);
-    r = add_cells_of(plan, asking->product ? &all : &own, wanted, guards_of(asking, scenario, plan->variants[i].asked),
-                     err);
+    struct systems own = {words, request->product, scenario, 1};
+    struct lb_wanted wanted = {scenario, .product = request->product, .guard_named = request->only_guards != 0};
+    if (!request->product) find_systems(&own);
+    r = add_cells_of(plan, request->product ? &all : &own, wanted,
+                     guards_of(request, scenario, plan->variants[i].asked), err);
     clear(&own);
   }
   clear(&all);
   return r < 0 ? r : 0;
+}
+
+int lb_plan_add_cells(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_error *err) {
+  char *words = request->systems ? lb_need(lb_peers_expand(request->systems, !request->installed)) : NULL;
+  int r = request->installed && words && !*words ? lb_error(err, -ENXIO, "none of them is installed")
+                                                 : add_cells(plan, request, words, err);
+  free(words);
+  return r;
 }
