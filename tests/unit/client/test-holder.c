@@ -954,6 +954,17 @@ TEST(locks_are_held_beside_each_other) {
   assert_false(lb_holder_holds(&f->holder));
 }
 
+TEST(each_hold_keeps_the_length_that_it_was_asked_for) {
+  granted_under(LB_GUARD_NONE);
+  f->holder.next_ttl_ms = 300;
+  assert_int_equal(lb_holder_acquire(&f->holder, 1, in_ms(100)), LB_OK);
+  assert_int_equal(f->holder.ttl_ms, 300);
+  lb_holder_turn_to(&f->holder, 0);
+  assert_int_equal(f->holder.ttl_ms, 1000);
+  lb_holder_turn_to(&f->holder, 1);
+  assert_int_equal(f->holder.ttl_ms, 300);
+}
+
 TEST(nobody_holds_more_than_there_is_room_for) {
   granted_under(LB_GUARD_NONE);
   for (int i = 1; i < LB_HOLDS_MAX; i++) acquire(100, LB_OK);

@@ -569,6 +569,28 @@ TEST(a_step_of_a_dead_client_is_refused) {
   bad_step("kill clients", "pause client 2", "client 2 was killed by an earlier step");
 }
 
+#define COMES_AGAIN "meanwhile client 1 repeats: acquire within 1s hold 10ms rest 10ms"
+
+TEST(who_goes_on_to_the_end_hears_no_order) {
+  bad_step(COMES_AGAIN, "client 1 release within 1s",
+           "client 1 does '" COMES_AGAIN "' to the end: expected another client");
+  bad_step(COMES_AGAIN, "stop client 1 at after-check", "client 1 does ...");
+  bad_step(COMES_AGAIN, "clock client 1 +5s", "client 1 does ...");
+  good(TIMELINE "step = " COMES_AGAIN "\nstep = pause client 1\nstep = await client 1 holds within 1s\n");
+  assert_int_equal(s.steps[0].hold_ms, 10);
+  assert_int_equal(s.steps[0].rest_ms, 10);
+}
+
+TEST(a_client_is_passed_over_only_where_that_is_asked) {
+  good(TIMELINE "step = client 1 acquire ttl 3s within 1s\n");
+  assert_int_equal(s.steps[0].ttl_ms, 3000);
+  assert_int_equal(lb_scenario_patience_ms(&s), 0);
+  s.patience_ms = 700;
+  assert_int_equal(lb_scenario_patience_ms(&s), 700);
+  s.patience_ms = 0, s.kind = LB_KIND_CAMPAIGN;
+  assert_int_equal(lb_scenario_patience_ms(&s), lb_scenario_progress_ms(&s));
+}
+
 STATES(what_was_never_backed_up_is_not_restored, bad_step("", "restore all", "expected back up all before it"),
        good(TIMELINE "step = back up all\nstep = restore primary\n"), assert_true(lb_step_outlives(&s.steps[1])));
 

@@ -720,6 +720,50 @@ TEST(a_campaign_that_goes_on_after_a_standstill_is_delayed) {
 STATES(a_campaign_that_is_granted_just_in_time_is_not, a_campaign_waits_in_vain(120),
        assert_int_equal(w->out.no_grant_ns, 100 * MS), assert_decided(LB_SAFE, ""));
 
+/* ---- a client that others pass over ---- */
+
+/* Client 2 asks from 12 ms on, and client 1 is granted the lock again and again. */
+static void passes_over(enum lb_scenario_kind kind, bool granted_at_last) {
+  w->scenario.kind = kind;
+  w->scenario.min_handoffs = 0;
+  w->scenario.patience_ms = 100;
+  hold(0, 10, 11, 15);
+  record(12, 1, LB_EV_ACQUIRE);
+  for (uint64_t at = 20; at < 250; at += 75) hold(0, at, at + 1, at + 5);
+  record(250, 1, granted_at_last ? LB_EV_GRANTED : LB_EV_BUSY);
+}
+
+#define PASSED(what) "client-2 asked for 0.2 s, while others were granted the lock; this " what " allows 0.1 s"
+STATES(who_is_passed_over_in_a_load_is_stuck, passes_over(LB_KIND_LOAD, false), decides(LB_STUCK, PASSED("load")));
+STATES(who_is_passed_over_in_a_timeline_is_stuck, passes_over(LB_KIND_TIMELINE, false),
+       decides(LB_STUCK, PASSED("timeline")));
+STATES(who_is_granted_in_the_end_is_delayed, passes_over(LB_KIND_LOAD, true),
+       decides(LB_DELAYED, PASSED("load") "; then it was granted"));
+STATES(without_patience_nobody_is_passed_over, passes_over(LB_KIND_LOAD, false), w->scenario.patience_ms = 0, judge(),
+       assert_int_equal(w->out.longest_wait_ns, 238 * MS), assert_int_equal(w->out.verdict, LB_SAFE));
+
+TEST(a_load_without_a_grant_for_longer_than_its_patience_is_stuck) {
+  w->scenario.kind = LB_KIND_LOAD;
+  w->scenario.min_handoffs = 0;
+  w->scenario.patience_ms = 100;
+  hold(0, 10, 11, 15);
+  record(20, 1, LB_EV_ACQUIRE);
+  record(20 + ENOUGH_MS, 1, LB_EV_TIMEOUT);
+  decides(LB_STUCK, "for 1.5 s the lock was asked for and granted to nobody; this load allows 0.1 s");
+}
+
+TEST(what_tests_the_lock_stands_for_a_client_beside_a_holder) {
+  asks_for_a_premise(true);
+  w->scenario.premises[0].use = LB_PREMISE_OF_TEST;
+  w->scenario.kind = LB_KIND_TIMELINE;
+  w->scenario.min_handoffs = 0;
+  hold(0, 10, 11, 20);
+  decides(LB_SAFE, "");
+  w->scenario.premises[0].is = false;
+  decides(LB_UNDECIDED, "a safe trial would have to show \"client 1 holds\", and no step observed it");
+  w->scenario.premises[0].is = true;
+}
+
 /* Only a stall of its own size explains it: more than half of what the campaign allows. */
 TEST(a_standstill_is_doubted_with_a_stall_of_its_size_only) {
   w->out.stall_ns = 50 * MS;
