@@ -227,7 +227,7 @@ static void follow(struct pass *p, const struct lb_event *e, size_t event) {
   struct turn *turn = &c->turn[c->shared];
   if (ends) turn->passed |= conflicting(&p->keys[e->key], c->shared) > turn->before;
   if (refused && event < p->end && e->t > turn->since) turn->until = e->t;
-  if (e->kind == LB_EV_GRANTED) be_granted(p, c, e);
+  if (e->kind == LB_EV_GRANTED && event < p->end) be_granted(p, c, e); /* later, the others have stopped asking */
   c->granted |= e->kind == LB_EV_GRANTED;
   c->answered |= refused || e->kind == LB_EV_GRANTED;
 }

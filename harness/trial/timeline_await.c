@@ -224,21 +224,23 @@ static int await_session(struct lb_stage *s, const struct lb_step *step) {
   return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, cluster->env->err);
 }
 
-/* The session is that of the client's latest try. */
+/* The session is that of the client's latest try. An ask that the deadline cut off says nothing. */
 static int await_place(struct lb_stage *s, const struct lb_step *step) {
   struct lb_cluster *cluster = &s->cluster;
   const struct lb_client *client = lb_timeline_client(s, step);
   lb_ns deadline = lb_in_ms(step->within_ms);
-  int has;
+  bool had_none = false;
   do {
     int leader = lb_cluster_primary(cluster, deadline);
-    has = leader < 0 ? leader
-                     : cluster->topology->family->has_place(cluster, (size_t)leader, client->host->address,
-                                                            atomic_load(&lb_stage_state(s, client)->session), deadline);
+    int has = leader < 0
+                  ? leader
+                  : cluster->topology->family->has_place(cluster, (size_t)leader, client->host->address,
+                                                         atomic_load(&lb_stage_state(s, client)->session), deadline);
     if (has == 1) return met(s, step);
+    had_none |= has == 0;
     lb_sleep_ms(POLL_MS);
   } while (lb_clock_ns() < deadline);
-  if (has == 0) return in_vain(s, step, "the servers have none");
+  if (had_none) return in_vain(s, step, "the servers have none");
   not_met(s, step);
   return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, cluster->env->err);
 }

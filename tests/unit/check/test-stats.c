@@ -419,6 +419,14 @@ TEST(who_is_refused_while_others_are_granted_is_left_out) {
   assert_int_equal(stats.longest.ns, 50);
 }
 
+/* When the window is over the others stop asking, so a grant then is no turn. */
+TEST(who_is_granted_when_all_is_over_was_left_out) {
+  assert_int_equal(left_out(PHASE(0, "measure") EVENT(1, "a", "acquire") EVENT(5, "b", "granted") EVENT(60, "a", "busy")
+                                EVENT(61, "a", "acquire") PHASE(100, "end") EVENT(150, "a", "granted"),
+                            "a+"),
+                   59);
+}
+
 #define READS(t, c, e) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"x\",\"e\":\"" e "\",\"shared\":true}\n"
 
 TEST(a_reader_is_passed_over_by_writers_alone_and_a_writer_by_both) {
