@@ -575,7 +575,8 @@ static int work_hook(struct lb_session *s, const struct lb_lock *lock, const str
   (void)grant;
   foreign_begin_request(line, sizeof line, "work", lock);
   int r = confirm(s, "work", line, deadline);
-  return r == LB_LOST ? foreign_broken(s, "the adapter answered 'lost' to work, expected ok, unknown or error") : r;
+  if (r == LB_LOST) return foreign_broken(s, "the adapter answered 'lost' to work, expected ok or error");
+  return r == LB_UNKNOWN ? s->unanswered ? LB_TIMEOUT : -EIO : r;
 }
 
 /* What has come by now. An answer that has not come in time stays for the next call. */

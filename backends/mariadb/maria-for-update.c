@@ -28,8 +28,10 @@
 #include "maria.h"
 #include "backends/sql/sql_hold.h"
 
-static const struct lb_option transaction_options[] = {
-    [SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION, [SQL_HOLD_OPT_IDLE] = SQL_HOLD_IDLE_OPTION, {0}};
+static const struct lb_option transaction_options[] = {[SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION,
+                                                       [SQL_HOLD_OPT_IDLE] = SQL_HOLD_IDLE_OPTION,
+                                                       SQL_HOLD_WORK_OPTIONS,
+                                                       {0}};
 
 static const char *const create[] = {
     MARIA_CREATE_FENCE, "CREATE TABLE IF NOT EXISTS lockbench_locked(name " MARIA_NAME " PRIMARY KEY) ENGINE=InnoDB",
@@ -62,7 +64,7 @@ const struct lb_protocol lb_maria_for_update = {
     .name = "maria-for-update",
     .summary = "MariaDB's SELECT ... FOR UPDATE NOWAIT in a transaction that stays open; COMMIT frees the row",
     .topologies = maria_topologies,
-    .facts = "ends=transaction number=open lost=other",
+    .facts = "ends=transaction number=open lost=other ddl=commits",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
     .options = transaction_options,
     .points = transaction_points,

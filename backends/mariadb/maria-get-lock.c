@@ -29,7 +29,7 @@
 #include "maria.h"
 #include "backends/sql/sql_hold.h"
 
-static const struct lb_option options[] = {[SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION, {0}};
+static const struct lb_option options[] = {[SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION, SQL_HOLD_WORK_OPTIONS, {0}};
 static const char *const numbers[] = {
     "CREATE TABLE IF NOT EXISTS lockbench_number(one INT PRIMARY KEY, n BIGINT NOT NULL) ENGINE=InnoDB", NULL};
 

@@ -67,12 +67,16 @@
   " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"                                   \
   " AND ((classid::bigint << 32) | objid::bigint) = " PG_ADVISORY_KEY
 
-static const struct lb_option transaction_options[] = {
-    [SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION, [SQL_HOLD_OPT_IDLE] = SQL_HOLD_IDLE_OPTION, PG_WAKE_OPTION, {0}};
+static const struct lb_option transaction_options[] = {[SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION,
+                                                       [SQL_HOLD_OPT_IDLE] = SQL_HOLD_IDLE_OPTION,
+                                                       SQL_HOLD_WORK_OPTIONS,
+                                                       PG_WAKE_OPTION,
+                                                       {0}};
 
 static const char *const numbers[] = {PG_CREATE_FENCE, NULL};
 
-static const struct lb_option advisory_options[] = {[SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION, PG_WAKE_OPTION, {0}};
+static const struct lb_option advisory_options[] = {
+    [SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION, SQL_HOLD_WORK_OPTIONS, PG_WAKE_OPTION, {0}};
 
 static const struct sql_hold_kind advisory = {
     .server = &pg_server,

@@ -36,8 +36,11 @@
 #include "pg.h"
 #include "backends/sql/sql_hold.h"
 
-static const struct lb_option options[] = {
-    [SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION, [SQL_HOLD_OPT_IDLE] = SQL_HOLD_IDLE_OPTION, PG_WAKE_OPTION, {0}};
+static const struct lb_option options[] = {[SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION,
+                                           [SQL_HOLD_OPT_IDLE] = SQL_HOLD_IDLE_OPTION,
+                                           SQL_HOLD_WORK_OPTIONS,
+                                           PG_WAKE_OPTION,
+                                           {0}};
 
 static const char *const create[] = {"CREATE TABLE IF NOT EXISTS lockbench_locked(name text PRIMARY KEY)",
                                      PG_CREATE_FENCE, NULL};

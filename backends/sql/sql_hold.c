@@ -344,6 +344,36 @@ int sql_hold_doubt(struct lb_session *s, const struct lb_lock *lock, const struc
   return LB_LOST;
 }
 
+/* ---- the work of a holder ---------------------------------------------------------------------------------- */
+
+const char *const sql_hold_work_on[] = {"lock", "other", NULL};
+
+/* The server ends one of those that wait for each other: -EDEADLK. */
+int sql_hold_work(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+  struct sql_attempt attempt = sql_attempt_get(grant);
+  const struct sql_held *held = lines_held(&s->lines, attempt.owner);
+  const struct sql_stmt work = {s->work, 0};
+  const char *name = s->kind->server->service;
+  struct sql_answer answer;
+  (void)lock;
+  if (!held) return lb_fail(s->env, -ENOTCONN, "%s: the connection that held was lost", name);
+  int rc = s->works_apart ? sql_primary_call(&s->apart, deadline, &work, NULL, NULL, &answer)
+                          : sql_primary_ask(&held->line->primary, deadline, &work, NULL, &answer);
+  if (rc) return rc == LB_UNKNOWN ? LB_TIMEOUT : rc;
+  if (answer.outcome == SQL_BUSY) return lb_fail(s->env, -EAGAIN, "%s: it waits for another client", name), LB_TIMEOUT;
+  if (answer.outcome == SQL_AGAIN)
+    return lb_fail(s->env, -EDEADLK, "%s: it and another client wait for each other", name);
+  return answer.code;
+}
+
+static void read_work(struct lb_session *s, const struct lb_config *config, const struct sql_primary *like) {
+  const struct lb_option *work = lb_option_find(config->protocol, "work"),
+                         *on = lb_option_find(config->protocol, "work_on");
+  s->apart = *like;
+  if (work) s->work = config->options[lb_option_index(config->protocol, work)].text;
+  if (on) s->works_apart = config->options[lb_option_index(config->protocol, on)].i != 0;
+}
+
 /* ---- the session ------------------------------------------------------------------------------------------ */
 
 int sql_hold_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
@@ -363,10 +393,14 @@ int sql_hold_open(struct lb_session *s, const struct lb_config *config, lb_ns de
                              .lock_timeout_ms = LOCK_WAIT_MS,
                              .idle_timeout_ms = s->idle_ms};
   lines_open(&s->lines, &like, s->kind->begin.sql != NULL);
+  read_work(s, config, &like);
   return sql_primary_get(&s->lines.line[0].primary, deadline);
 }
 
-void sql_hold_close(struct lb_session *s) { lines_close(&s->lines); }
+void sql_hold_close(struct lb_session *s) {
+  sql_primary_drop(&s->apart);
+  lines_close(&s->lines);
+}
 
 /* On a line without a transaction: it would not be committed there. */
 int sql_hold_setup(struct lb_session *s, lb_ns deadline) {
@@ -378,6 +412,7 @@ int sql_hold_setup(struct lb_session *s, lb_ns deadline) {
 /* Also what this session itself holds, and the server processes of clients that are dead or were given up. */
 int sql_hold_teardown(struct lb_session *s, lb_ns deadline) {
   struct sql_primary *primary = &s->lines.line[0].primary;
+  sql_primary_drop(&s->apart);
   lines_drop(&s->lines);
   int rc = sql_end_others(primary, deadline);
   return rc ? rc : sql_schema_drop(primary, deadline);

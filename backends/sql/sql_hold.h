@@ -57,12 +57,28 @@ enum { SQL_HOLD_OPT_FENCE, SQL_HOLD_OPT_IDLE };
 #define SQL_HOLD_IDLE_OPTION                                                                                           \
   { "idle_timeout", LB_OPT_BOOL, 0, 0, 1, "the server ends a transaction that idles for longer than the ttl" }
 
+/* What the hook work does: any protocol may have both. */
+extern const char *const sql_hold_work_on[];
+#define SQL_HOLD_WORK_OPTIONS                                                                                          \
+  {"work",                                                                                                             \
+   LB_OPT_TEXT,                                                                                                        \
+   0,                                                                                                                  \
+   1,                                                                                                                  \
+   200,                                                                                                                \
+   "the statement of the step `work`",                                                                                 \
+   .text = "CREATE TABLE IF NOT EXISTS lockbench_work (a int)"},                                                       \
+  {                                                                                                                    \
+    "work_on", LB_OPT_CHOICE, 0, 0, 0, "the connection that it runs on: the lock's own, or another one",               \
+        .words = sql_hold_work_on                                                                                      \
+  }
+
 /* The hooks of struct lb_protocol, as they are; extend only with a transaction, wait only where a release is told.
  * `data` points to the kind. */
 #define SQL_HOLD_HOOKS                                                                                                 \
   .session_size = sizeof(struct lb_session), .open = sql_hold_open, .close = sql_hold_close,                           \
   .try_acquire = sql_hold_try, .release = sql_hold_release, .setup = sql_hold_setup, .resolve = sql_hold_resolve,      \
-  .holds = sql_hold_holds, .teardown = sql_hold_teardown, .doubt = sql_hold_doubt, .proofs = &sql_hold_proofs
+  .holds = sql_hold_holds, .teardown = sql_hold_teardown, .doubt = sql_hold_doubt, .proofs = &sql_hold_proofs,         \
+  .work = sql_hold_work
 
 /* The connections of one session to the primary, and what the server processes behind them hold. */
 
@@ -96,6 +112,9 @@ struct lb_session {
   bool fence, wakes, reads; /* reads: its latest try is a reader's */
   int64_t idle_ms;          /* a transaction may idle for so long; 0 = for ever */
   struct sql_lines lines;
+  const char *work; /* a statement; NULL = there is no such option */
+  bool works_apart;
+  struct sql_primary apart;
 };
 
 extern const struct lb_proofs sql_hold_proofs;
@@ -109,6 +128,7 @@ int sql_hold_setup(struct lb_session *s, lb_ns deadline);
 int sql_hold_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int sql_hold_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
 int sql_hold_teardown(struct lb_session *s, lb_ns deadline);
+int sql_hold_work(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
 int sql_hold_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant);
 
 #endif

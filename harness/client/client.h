@@ -25,6 +25,7 @@ enum lb_client_verb {
   LB_DO_SECTION, /* acquire until the deadline, read, write, release */
   LB_DO_REPEAT,  /* acquire within `wait_ns`, read, hold, write, release, rest; until memory.phase is LB_PHASE_STOP */
   LB_DO_RELEASE,
+  LB_DO_HOLDERS_WORK,   /* the protocol's work hook, of what it holds of key `key` */
   LB_DO_HAND_OVER,      /* what it holds of key `key` is another client's to release */
   LB_DO_RELEASE_OF,     /* what client number `argument` has handed over */
   LB_DO_RELEASE_ANYWAY, /* its latest release once more */

@@ -420,6 +420,13 @@ int lb_holder_release(struct lb_holder *h, lb_ns deadline) {
   return r;
 }
 
+int lb_holder_work(struct lb_holder *h, lb_ns deadline) {
+  char name[LB_KEY_NAME_MAX];
+  if (!h->holding) return LB_BUSY;
+  struct lb_lock lock = lb_holder_lock(h, h->key, name);
+  return lb_hook_call(h, LB_HOOK_WORK, &lock, &h->grant, deadline);
+}
+
 /* ---- a release of what it does not hold ---- */
 
 int lb_holder_hand_over(struct lb_holder *h) {

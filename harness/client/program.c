@@ -255,6 +255,7 @@ static int execute(struct lb_program *p, const struct lb_command *c, int64_t *re
     case LB_DO_SECTION: return do_section(p, c);
     case LB_DO_REPEAT: return do_repeat(p, c);
     case LB_DO_RELEASE: return lb_holder_release(at_key(p, c->key), c->deadline);
+    case LB_DO_HOLDERS_WORK: return lb_holder_work(at_key(p, c->key), c->deadline);
     case LB_DO_HAND_OVER: return lb_holder_hand_over(at_key(p, c->key));
     case LB_DO_RELEASE_OF: return lb_holder_release_of(&p->holder, (uint32_t)c->argument, c->deadline);
     case LB_DO_RELEASE_ANYWAY: return lb_holder_release_anyway(&p->holder, c->key, c->deadline);

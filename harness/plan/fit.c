@@ -246,6 +246,8 @@ static void check_meaning(struct fitting *f, const struct lb_step *step) {
     miss(f, "%s: no loop in a client of %s renews what it holds", step->text, f->protocol->name);
   if (step->verb == LB_STEP_SHUT_CLIENT && !f->protocol->stop)
     miss(f, "%s: nobody can tell a client of %s to stop", step->text, f->protocol->name);
+  if (step->verb == LB_STEP_WORK && !f->protocol->work)
+    miss(f, "%s: what a client of %s does under its lock does not meet the lock", step->text, f->protocol->name);
   if (step->verb == LB_STEP_RELEASE_OF && f->protocol->traits & LB_TRAIT_FOREIGN &&
       !lb_foreign_takes_tokens(f->protocol))
     miss(f, "%s: an adapter without can=token releases only what its own client was granted", step->text);

@@ -42,6 +42,8 @@ static const struct lb_term vocabulary[] = {
      "who comes first while readers keep coming: who asked first, or a reader, beside whom others read"},
     {"waits", LOCK, "asking|by-lease",
      "how long a waiter sleeps: until it asks again, or for as long as the server said"},
+    {"ddl", LOCK, "apart|commits",
+     "whether the first DDL statement of the work ends the hold, on the connection of the lock"},
     {"frees", LOCK, "token|session",
      "what a release needs: the token of the grant, whichever client has it, or also the session that holds"},
     {"unlocks", LOCK, "grant|session",

@@ -212,6 +212,26 @@ static int disturb(struct lb_stage *s, const struct lb_step *step) {
   return 0;
 }
 
+static bool somebody_waits(const struct lb_stage *s) {
+  for (size_t i = 0; i < s->client_count; i++)
+    if (atomic_load(&lb_stage_state(s, &s->client[i])->waits)) return true;
+  return false;
+}
+
+/* Work that waits for those who wait for the lock, or that the server ended for that, is stuck. Work that failed
+ * otherwise has put no question. */
+static int work(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_client *client = lb_timeline_client(s, step);
+  struct lb_reply reply;
+  if (call(s, step, client, (struct lb_command){.verb = LB_DO_HOLDERS_WORK, .key = (uint32_t)step->lock}, &reply) < 0)
+    return -ECANCELED;
+  lb_stage_reply(s, step, client, &reply);
+  if (reply.result == LB_OK || reply.result == LB_BUSY) return 0;
+  bool waits = reply.result == LB_TIMEOUT || reply.result == -EDEADLK;
+  return lb_stage_doubt(s, waits && somebody_waits(s) ? LB_STUCK : LB_UNDECIDED, "%s: %s", step->text,
+                        reply.err[0] ? reply.err : "it was not over in time");
+}
+
 /* Its owner stops using it first. The release is in the history as one of the owner, at the time when it left the
  * other client. */
 static int release_of(struct lb_stage *s, const struct lb_step *step) {
@@ -386,6 +406,7 @@ const struct lb_play lb_parts_of_clients[LB_VERB_COUNT] = {
     [LB_STEP_OPEN_SECTION] = {tell, LB_DO_SECTION},
     [LB_STEP_MEANWHILE] = {tell, LB_DO_REPEAT},
     [LB_STEP_RELEASE] = {tell, LB_DO_RELEASE},
+    [LB_STEP_WORK] = {work},
     [LB_STEP_RELEASE_OF] = {release_of},
     [LB_STEP_RELEASE_ANYWAY] = {disturb, LB_DO_RELEASE_ANYWAY},
     [LB_STEP_END_RENEWALS] = {disturb, LB_DO_END_RENEWALS},

@@ -39,7 +39,7 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
   "primary, primary N, current primary, replicas, node N, majority, partners, minority, proxy, all, client N, clients, holder, waiters or server of client N"
 #define VERBS                                                                                                          \
   "cut, slow, hold, drop, release, reset, heal, kill, power, shut, depose, remove, cancel, delete, end, back, restore, wipe, move, fill, free, stall, unstall, occupy, vacate, lock, unlock, pause, resume, restart, clock, client, meanwhile, deliver, stop, crash, hang, gate, pass, await, let, wait or observe"
-#define CLIENT_VERBS "client N and acquire, begin, open, release, read, write, reopen or start"
+#define CLIENT_VERBS "client N and acquire, begin, open, release, work, read, write, reopen or start"
 #define CUTS "cut A [from] B or cut A to B"
 #define SLOW "slow A to B T [jitter J] [loss P]"
 #define CLOCKS "clock A [wall|monotonic] OFFSET or clock A rate R"
@@ -63,7 +63,7 @@ TEST(every_form_of_the_table_has_an_example_that_parses) {
       "client 2 begin section within 4s, client 3 open and begin section within 4s, "
       "meanwhile client 3 repeats: acquire shared lock 2 within 2s hold 1s rest 250ms, "
       "client 2 release within 250ms, client 2 release lock of client 1 within 1s, "
-      "client 2 release anyway lock 2 within 1s, client 3 read, client 3 read early, client 4 write, "
+      "client 2 release anyway lock 2 within 1s, client 2 work within 1s, client 3 read, client 3 read early, client 4 write, "
       "client 4 write late, deliver write of client 4, client 2 reopen on node 2 within 10s, "
       "client 2 start within 10s, stop client 1 at after-check, crash client 2 at after-setnx, "
       "hang client 2 at before-check, gate client 1 at after-set, pass client 1, await failover within 20s, "

@@ -223,6 +223,7 @@ static bool is_left_out(const char *suite, const char *path, const struct lb_sui
                                        "/handed-over.ini",
                                        "/retry-frees.ini",
                                        "/late-unlock.ini",
+                                       "/work-ddl.ini",
                                        "/orderly-stop.ini",
                                        "/shut-down.ini",
                                        "/slot-moved.ini",
