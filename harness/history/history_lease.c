@@ -17,8 +17,9 @@ struct held { /* by a client, of a key */
   bool crossed;   /* renewals after its promise met another's grant */
   uint64_t asked; /* when its latest acquire or renewal began, if that has no answer yet */
   uint64_t depth; /* grants less releases; 0 = it holds nothing */
-  uint64_t
-      end; /* of the lease, by all that is known so far; without a hold: when that ended by itself or was let go, 0 = else */
+  /* Of the lease, by all that is known so far. Without a hold: of the last one, which its release cuts off; 0 = it was
+   * lost before. */
+  uint64_t end;
   size_t promise; /* event: the latest grant or renewal of the hold */
   uint64_t since; /* its latest grant */
 };
@@ -164,9 +165,9 @@ static void crash(struct leases *s, const struct lb_event *e) {
   uint64_t t = e->t;
   uint32_t client = e->client;
   for (uint32_t i = 0; i < s->numbers.count; i++) {
-    if (s->numbers.pair[i] >> 32 != client || i >= s->capacity) continue;
+    if (s->numbers.pair[i] >> 32 != client) continue;
     expire(s, &s->held[i], t);
-    if (s->held[i].depth) s->held[i].depth = 0, s->held[i].end = 0;
+    s->held[i].depth = 0;
   }
 }
 

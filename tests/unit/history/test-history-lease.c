@@ -52,6 +52,8 @@ static void a_hold_ends_with_its_lease(void **state) {
   VIOLATED(FIRST EVENT(3000000, "b", "acquire") EVENT(3999999, "b", "granted"));
   SAFE(FIRST EVENT(3000000, "b", "acquire") EVENT(4000000, "b", "granted"));
   VIOLATED(EVENT(1010000, "a", "granted") EVENT(6010000, "b", "granted")); /* without `leases` */
+  VIOLATED("{\"t\":0,\"e\":\"leases\"}\n" EVENT(1, "a", "granted")
+               EVENT(9000000, "b", "granted")); /* without a length */
 }
 
 static void a_renewal_after_the_next_grant_is_a_violation(void **state) {
@@ -84,6 +86,12 @@ static void a_lease_counts_from_the_end_of_the_hold_before(void **state) {
 #define WAITS FIRST EVENT(1500000, "b", "acquire") EVENT(3500000, "a", "release") EVENT(5500000, "b", "granted")
   VIOLATED(WAITS EVENT(6000000, "c", "granted"));
   SAFE(WAITS EVENT(6500000, "c", "granted"));
+  SAFE(FIRST EVENT(1500000, "b", "acquire") EVENT(2000000, "a", "lost") EVENT(3500000, "b", "granted")
+           EVENT(5000000, "c", "granted"));
+  VIOLATED(FIRST EVENT(1500000, "b", "acquire") EVENT(2000000, "a", "crash") EVENT(5000000, "b", "granted")
+               EVENT(6000000, "c", "granted"));
+  SAFE(FIRST EVENT(4900000, "b", "acquire") EVENT(5000000, "a", "granted") EVENT(5500000, "a", "release")
+           EVENT(5600000, "b", "granted") EVENT(8550000, "c", "granted"));
 }
 
 static void readers_and_several_permits(void **state) {
@@ -96,6 +104,8 @@ static void readers_and_several_permits(void **state) {
 #define TWO "{\"t\":0,\"e\":\"permits\",\"total\":2}\n" LEASES EVENT(1000000, "a", "granted")
   SAFE(TWO EVENT(1500000, "b", "granted") EVENT(4000000, "c", "granted"));
   VIOLATED(TWO EVENT(1500000, "b", "granted") EVENT(3999999, "c", "granted"));
+  VIOLATED(TWO EVENT(3500000, "a", "renew") EVENT(3600000, "b", "granted") EVENT(3700000, "a", "renewed")
+               EVENT(5000000, "c", "granted")); /* who of them came first is all the same */
 }
 
 /* ---- random ones ------------------------------------------------------------------------------------------------- */
