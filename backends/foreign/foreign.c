@@ -280,13 +280,13 @@ static int open_session(struct lb_session *s, lb_ns deadline) {
   return r == 0 ? check_clock(s) : r;
 }
 
-/* The hooks open and close. A session that only looks on needs no program. */
+/* The hooks open and close. A session that only looks on needs no program, unless that is what looks. */
 static int foreign_session_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
   s->config = config;
   s->env = config->env;
   s->foreign = config->protocol->data;
   s->child = (struct foreign_child){.in = -1, .out = -1};
-  if (config->looks_on) return 0;
+  if (config->looks_on && !s->foreign->says.can_record) return 0;
   int r = foreign_child_start(&s->child, s->foreign->command, s->foreign->folder);
   if (r < 0) return lb_fail(s->env, r, "cannot start %.100s: %s", s->foreign->command, strerror(-r));
   s->opens = true;
@@ -598,7 +598,26 @@ static int break_hook(struct lb_session *s, const struct lb_lock *lock, size_t e
   return foreign_break(s->env, s->config, &s->foreign->says, lock->key, endpoint, deadline);
 }
 
+/* Where no server is known to have the record, or there is none. */
+static int look_up(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
+  char line[LB_FOREIGN_LINE_MAX];
+  struct foreign_answer answer;
+  bool was;
+  if (s->broken) return foreign_broken(s, "%s", s->why);
+  if (!foreign_line_record(s->config, lock->key, endpoint, line, sizeof line))
+    return lb_fail(s->env, -E2BIG, "the name of the server is too long for a line");
+  int r = foreign_settle(s, FOREIGN_NOTHING, deadline, &answer, &was);
+  if (r > 0) r = foreign_ask(s, FOREIGN_OTHER, line, deadline, &answer);
+  if (r < 0) return r;
+  if (r == 0) return foreign_silent(s), -ETIMEDOUT;
+  if (foreign_is(&answer, "present")) return 1;
+  if (foreign_is(&answer, "absent")) return 0;
+  if (foreign_is(&answer, "unknown") || foreign_is(&answer, "error")) return foreign_fail_with(s, -EIO, &answer);
+  return foreign_unknown_answer(s, "record", &answer, "present, absent, unknown or error");
+}
+
 static int inspect_hook(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
+  if (s->foreign->says.can_record) return look_up(s, lock, endpoint, deadline);
   return foreign_inspect(s->env, s->config, &s->foreign->says, lock->key, endpoint, deadline);
 }
 
@@ -716,6 +735,8 @@ int lb_foreign_start_ms(const struct lb_protocol *protocol) {
 bool lb_foreign_tells_validity(const struct lb_protocol *protocol) { return foreign_of(protocol)->says.can_validity; }
 bool lb_foreign_takes_tokens(const struct lb_protocol *protocol) { return foreign_of(protocol)->says.can_token; }
 bool lb_foreign_names_record(const struct lb_protocol *protocol) { return foreign_of(protocol)->says.record_count > 0; }
+
+bool lb_foreign_looks_up(const struct lb_protocol *protocol) { return foreign_of(protocol)->says.can_record; }
 
 bool lb_foreign_names_data(const struct lb_protocol *protocol) {
   const struct foreign_says *says = &foreign_of(protocol)->says;

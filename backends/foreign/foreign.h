@@ -49,6 +49,8 @@ bool lb_foreign_tells_validity(const struct lb_protocol *protocol);
 /* Whether a release takes the token of a grant of any client. */
 bool lb_foreign_takes_tokens(const struct lb_protocol *protocol);
 bool lb_foreign_names_record(const struct lb_protocol *protocol);
+/* Whether the adapter itself looks up what there is of a lock (can=record). */
+bool lb_foreign_looks_up(const struct lb_protocol *protocol);
 /* Whether that is data: not an advisory lock, nor what a transaction has locked. */
 bool lb_foreign_names_data(const struct lb_protocol *protocol);
 

@@ -142,6 +142,7 @@ static int read_can(const char *list, struct foreign_says *ret, struct lb_error 
     else if (strcmp(word, "stop") == 0) ret->can_stop = true;
     else if (strcmp(word, "token") == 0) ret->can_token = true;
     else if (strcmp(word, "work") == 0) ret->can_work = true;
+    else if (strcmp(word, "record") == 0) ret->can_record = true;
     else if (strcmp(word, "fence") == 0) ret->traits |= LB_TRAIT_FENCED;
     else if (strcmp(word, "reentrant") == 0) ret->traits |= LB_TRAIT_REENTRANT;
     else if (strcmp(word, "shared") == 0) ret->traits |= LB_TRAIT_SHARED;
@@ -149,7 +150,7 @@ static int read_can(const char *list, struct foreign_says *ret, struct lb_error 
     else
       return lb_refuse(
           err,
-          "can: '%s' is unknown, expected extend, holds, fence, validity, signal, reentrant, shared, permits, stop, token or work",
+          "can: '%s' is unknown, expected extend, holds, fence, validity, signal, reentrant, shared, permits, stop, token, work or record",
           word);
   }
   return 0;
@@ -231,18 +232,29 @@ static void append_endpoint(char *line, size_t size, const struct lb_endpoint *a
   foreign_line_append(line, size, port);
 }
 
-/* The percent signs of an URL are those of a value once more: an adapter takes one layer off, and its URL parser the
- * other. */
-bool foreign_line_open(const struct lb_config *c, char *line, size_t size) {
-  char servers[LB_FOREIGN_LINE_MAX] = "";
-  snprintf(line, size, "open topology=%s client=%s prefix=%s ttl_ms=%lld", c->target->topology, c->client, c->prefix,
-           (long long)c->ttl_ms);
-  for (size_t i = 0; i < c->target->count; i++) append_endpoint(servers, sizeof servers, &c->target->endpoints[i]);
-  for (const char *at = servers; *at; at++) {
+/* " server=URL". The percent signs of an URL are those of a value once more: an adapter takes one layer off, and its URL
+ * parser the other. */
+static bool append_server(char *line, size_t size, const struct lb_endpoint *at) {
+  char server[LB_FOREIGN_LINE_MAX] = "";
+  append_endpoint(server, sizeof server, at);
+  for (const char *c = server; *c; c++) {
     char piece[4];
-    snprintf(piece, sizeof piece, *at == '%' ? "%%25" : "%c", *at);
+    snprintf(piece, sizeof piece, *c == '%' ? "%%25" : "%c", *c);
     if (!foreign_line_append(line, size, piece)) return false;
   }
+  return true;
+}
+
+bool foreign_line_record(const struct lb_config *c, const char *key, size_t endpoint, char *line, size_t size) {
+  snprintf(line, size, "record key=%s", key);
+  return endpoint >= c->target->count || append_server(line, size, &c->target->endpoints[endpoint]);
+}
+
+bool foreign_line_open(const struct lb_config *c, char *line, size_t size) {
+  snprintf(line, size, "open topology=%s client=%s prefix=%s ttl_ms=%lld", c->target->topology, c->client, c->prefix,
+           (long long)c->ttl_ms);
+  for (size_t i = 0; i < c->target->count; i++)
+    if (!append_server(line, size, &c->target->endpoints[i])) return false;
   return !c->target->sentinel_master || (foreign_line_append(line, size, " master=") &&
                                          foreign_line_append_value(line, size, c->target->sentinel_master, false));
 }

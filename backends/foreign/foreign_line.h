@@ -41,7 +41,7 @@ struct foreign_says {
   char record[FOREIGN_RECORDS_MAX][128];
   size_t record_count;
   unsigned traits; /* LB_TRAIT_LEASED, ..., LB_TRAIT_TRUE_CLOCK */
-  bool can_extend, can_holds, can_validity, can_signal, can_stop, can_token, can_work;
+  bool can_extend, can_holds, can_validity, can_signal, can_stop, can_token, can_work, can_record;
 };
 /* Reads "name=... topologies=...". 0, or -EINVAL with one line in err. `words` is written over. */
 int foreign_line_read_says(char *words, struct foreign_says *ret, struct lb_error *err);
@@ -50,5 +50,7 @@ const char *foreign_line_first(const char *line, struct lb_error *err);
 
 /* "open topology=... server=...", without a number and an end. False: no room for it. */
 bool foreign_line_open(const struct lb_config *config, char *line, size_t size);
+/* "record key=... server=...", of a server if there is one, likewise. */
+bool foreign_line_record(const struct lb_config *config, const char *key, size_t endpoint, char *line, size_t size);
 
 #endif

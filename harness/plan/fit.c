@@ -220,6 +220,14 @@ static bool keeps_places(const struct fitting *f) {
   return f->protocol->traits & (LB_TRAIT_QUEUES | LB_TRAIT_WAITS_INSIDE);
 }
 
+/* Without servers, `primary` is the service that an adapter finds by itself. */
+static void check_look_up(struct fitting *f, const struct lb_step *step) {
+  bool foreign = f->protocol->traits & LB_TRAIT_FOREIGN;
+  if (foreign && !lb_foreign_looks_up(f->protocol))
+    miss(f, "%s: there are no servers, and the adapter answers no `record` (can=record)", step->text);
+  if (!foreign || step->a.kind != LB_ROLE_PRIMARY) miss(f, "%s: there are no servers", step->text);
+}
+
 /* What a step asks of a system that not every system has. Points belong to the protocol or to every
  * client (holder.h). */
 static void check_meaning(struct fitting *f, const struct lb_step *step) {
@@ -267,6 +275,8 @@ static void check_meaning(struct fitting *f, const struct lb_step *step) {
     miss(f, "%s: no client of %s has one server that it talks to", step->text, f->protocol->name);
   if (lb_step_needs(step, LB_NEED_CLOCKS) && lb_role_is_client(step->a) && f->protocol->traits & LB_TRAIT_TRUE_CLOCK)
     miss(f, "the clock of %s cannot be set: it asks the kernel", f->protocol->name);
+  if ((step->verb == LB_STEP_OBSERVE_KEY || step->verb == LB_STEP_AWAIT_ABSENT) && f->topology->data_count == 0)
+    check_look_up(f, step);
   if (step->shared && !may_have(f->protocol, LB_TRAIT_SHARED))
     miss(f, "%s: %s has no readers", step->text, f->protocol->name);
   if (means_nothing(step, f->topology, &why)) miss(f, "%s", why.text);

@@ -107,11 +107,12 @@ static int let_failover(struct lb_stage *s, const struct lb_step *step) {
 
 /* ---- conditions for which a client or server is asked, or a point has to be found passed ---- */
 
-/* Whether that server has a record of the key; -1 after lb_stage_doubt(). */
+/* Whether that server has a record of the key, or the service of an adapter (NULL); -1 after lb_stage_doubt(). */
 static int is_present(struct lb_stage *s, const struct lb_step *step, const struct lb_server *server) {
   struct lb_reply reply;
-  struct lb_command command = {
-      .verb = LB_DO_INSPECT, .deadline = lb_in_ms(ASK_MS), .argument = (size_t)(server - s->cluster.server)};
+  struct lb_command command = {.verb = LB_DO_INSPECT,
+                               .deadline = lb_in_ms(ASK_MS),
+                               .argument = server ? (size_t)(server - s->cluster.server) : 0};
   int r = lb_client_call(&s->observer, command, LB_GRACE_MS, &reply);
   if (r != 0) return lb_stage_silent(s, &s->observer, step->text, r), -1;
   if (reply.result < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, reply.err), -1;
@@ -121,16 +122,18 @@ static int is_present(struct lb_stage *s, const struct lb_step *step, const stru
 /* What was seen last is recorded: absent, or present to the end. */
 static int await_absent(struct lb_stage *s, const struct lb_step *step) {
   struct lb_error err;
-  struct lb_cast cast;
+  struct lb_cast cast = {.server = {NULL}};
+  bool servers = s->cluster.topology->data_count > 0;
   lb_ns deadline = lb_in_ms(step->within_ms);
-  if (lb_cast_find(s, &step->a, &cast, &err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err.text);
+  if (servers && lb_cast_find(s, &step->a, &cast, &err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err.text);
   int present = is_present(s, step, cast.server[0]);
   while (present == 1 && lb_clock_ns() < deadline) {
     lb_sleep_ms(POLL_MS);
     present = is_present(s, step, cast.server[0]);
   }
   if (present < 0) return -ECANCELED;
-  lb_stage_observed_at(s, step, cast.server[0], present);
+  if (servers) lb_stage_observed_at(s, step, cast.server[0], present);
+  else lb_stage_observed(s, step, present);
   if (!present) return met(s, step);
   not_met(s, step);
   return lb_stage_doubt(s, LB_STUCK, "%s: it is there to the end", step->text);
@@ -269,6 +272,11 @@ static int let_sync(struct lb_stage *s, const struct lb_step *step) {
 static int observe_key(struct lb_stage *s, const struct lb_step *step) {
   bool present = false;
   struct lb_cast a, b;
+  if (s->cluster.topology->data_count == 0) {
+    int there = is_present(s, step, NULL);
+    if (there >= 0) lb_stage_observed(s, step, there);
+    return there < 0 ? -ECANCELED : 0;
+  }
   int r = lb_timeline_cast(s, step, &a, &b);
   for (size_t i = 0; r == 0 && i < a.server_count; i++) {
     int there = is_present(s, step, a.server[i]);

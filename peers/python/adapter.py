@@ -83,14 +83,14 @@ class Request:
 def _answer(peer, request):
     if request.word in ("ping", "quit"):
         return "ok"
-    if request.word not in ("open", "acquire", "extend", "holds", "release", "stop", "work"):
+    if request.word not in ("open", "acquire", "extend", "holds", "release", "stop", "work", "record"):
         return "error no such request: %s" % request.word
     method = getattr(peer, request.word, None)
     if method is None:
         return "error the library offers no %s" % request.word
     if request.word == "acquire":
         _asked.add(request.key)
-    elif request.word not in ("open", "stop") and not request.token and request.key not in _asked:
+    elif request.word not in ("open", "stop", "record") and not request.token and request.key not in _asked:
         return "lost"  # never asked for: nothing that a library could be asked about
     try:
         return method(request) or "ok"

@@ -68,14 +68,14 @@ TEST(a_first_line_becomes_traits) {
   struct foreign_says says;
   struct lb_error err;
   char line[] =
-      "name=my-lock version=1.2%20rc topologies=redis,sentinel ends=session can=extend,fence,signal record=a{key},b later=1 clock=no";
+      "name=my-lock version=1.2%20rc topologies=redis,sentinel ends=session can=extend,fence,signal,record record=a{key},b later=1 clock=no";
   assert_int_equal(foreign_line_read_says(line, &says, &err), 0);
   assert_string_equal(says.name, "my-lock");
   assert_string_equal(says.version, "1.2 rc");
   assert_int_equal(says.topology_count, 2);
   assert_string_equal(says.topology[1], "sentinel");
   assert_int_equal(says.record_count, 2);
-  assert_true(says.can_extend && says.can_signal && !says.can_holds && !says.can_validity);
+  assert_true(says.can_extend && says.can_signal && says.can_record && !says.can_holds && !says.can_validity);
   assert_int_equal(says.traits,
                    LB_TRAIT_FOREIGN | LB_TRAIT_WAITS_INSIDE | LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_TRUE_CLOCK);
 }
@@ -92,6 +92,7 @@ TEST(a_bad_first_line_is_refused_with_what_is_wrong) {
              {"name=a topologies=none ends=soon", "expected lease, session or never"},
              {"name=a topologies=none ends=lease can=fly", "'fly' is unknown"},
              {"name=a topologies=none ends=lease can=shard", "'shard' is unknown, expected extend"},
+             {"name=a topologies=none ends=lease can=records", "'records' is unknown, expected extend"},
              {"name=a topologies=none ends=lease clock=maybe", "clock=maybe"},
              {"name=a topologies=none ends=lease permits=2", "permits=2"},
              {"name=a topologies=none ends=lease mode=shared", "mode=shared"},
