@@ -40,6 +40,7 @@ enum {
   ADAPTER_VALIDITY = 1 << 6,
   ADAPTER_RECORD = 1 << 7,
   ADAPTER_SERVERS = 1 << 8,
+  ADAPTER_SEVERAL = 1 << 9,
 };
 
 struct adapter_reply {
@@ -569,11 +570,11 @@ static void validity(struct lb_conform *c) {
   adapter_release(c, 0, key, "");
 }
 
-/* Whether some server has the record of it now. The observer is the last session, which needs no program. */
+/* Whether some server has the record of it now, or the adapter says so. The observer is the last session. */
 static bool adapter_has_record(struct lb_conform *c, const char *key) {
   int observer = LB_CONFORM_SESSIONS - 1;
   c->config[observer].looks_on = true;
-  for (size_t at = 0; at < c->topology->data_count; at++) {
+  for (size_t at = 0; at == 0 || at < c->topology->data_count; at++) {
     int r = lb_conform_inspect(c, observer, key, at);
     if (r == 1) return true;
     if (r < 0) lb_conform_break(c, "cannot look for the record: %s", c->env[observer].base.err);
@@ -581,8 +582,15 @@ static bool adapter_has_record(struct lb_conform *c, const char *key) {
   return false;
 }
 
-/* A record may end a little after the answer: a session that closes, a follower. The adapter may make its table when it
- * opens. */
+/* A record may end a little after the answer: a session that closes, a follower. */
+static void expect_no_record(struct lb_conform *c, const char *key, const char *since) {
+  lb_ns end = in_ms(RECORD_MS);
+  bool there;
+  while ((there = adapter_has_record(c, key)) && lb_clock_ns() < end) lb_clock_sleep_until(in_ms(20));
+  lb_conform_check(c, !there, "expected no record within %d ms %s, found one", RECORD_MS, since);
+}
+
+/* The adapter may make its table when it opens. */
 static void record(struct lb_conform *c) {
   KEY;
   adapter_open(c, 0);
@@ -591,10 +599,19 @@ static void record(struct lb_conform *c) {
   lb_conform_check(c, adapter_has_record(c, key),
                    "expected the record of record= at a server while it holds, found none");
   adapter_release(c, 0, key, "");
-  lb_ns end = in_ms(RECORD_MS);
-  bool there;
-  while ((there = adapter_has_record(c, key)) && lb_clock_ns() < end) lb_clock_sleep_until(in_ms(20));
-  lb_conform_check(c, !there, "expected no record within %d ms after the release, found one", RECORD_MS);
+  expect_no_record(c, key, "after the release");
+}
+
+/* A place in a queue is a record, too, where it is named. */
+static void leaves_no_record(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, "of a free lock");
+  adapter_ask(c, 1, GIVE_UP_MS + ADAPTER_CALL_MS, &r, "acquire key=%s ttl_ms=%d wait_ms=%d", key, 4 * ADAPTER_HOLD_MS,
+              GIVE_UP_MS);
+  adapter_want(c, 1, &r, "busy timeout", "while the first client holds");
+  adapter_release(c, 0, key, "");
+  expect_no_record(c, key, "after the second client gave up and the first one released");
 }
 
 static void confirms(struct lb_conform *c) {
@@ -640,6 +657,7 @@ const struct lb_conform_statement lb_adapter_of_lock[] = {
     {"of two grants the later has the larger number", ADAPTER_FENCE, fences_grow},
     {"what is left of a grant is not more than was asked for", ADAPTER_VALIDITY, validity},
     {"the record that it names is there while it holds, and only then", ADAPTER_RECORD, record},
+    {"who gave up leaves no record", ADAPTER_RECORD, leaves_no_record},
     {"holds is ok while it holds, and not after its release", ADAPTER_HOLDS, confirms},
     {"extend makes a lease last", ADAPTER_EXTEND | ADAPTER_LEASE, extends},
     {NULL, 0, NULL},
@@ -652,7 +670,8 @@ unsigned lb_adapter_has(const struct lb_conform *c) {
          (p->traits & LB_TRAIT_SESSION ? ADAPTER_SESSION | ADAPTER_ENDS : 0) | (p->extend ? ADAPTER_EXTEND : 0) |
          (p->holds ? ADAPTER_HOLDS : 0) | (p->traits & LB_TRAIT_FENCED ? ADAPTER_FENCE : 0) |
          (lb_foreign_tells_validity(p) ? ADAPTER_VALIDITY : 0) |
-         (servers && lb_foreign_names_record(p) ? ADAPTER_RECORD : 0) | (servers ? ADAPTER_SERVERS : 0);
+         ((servers && lb_foreign_names_record(p)) || lb_foreign_looks_up(p) ? ADAPTER_RECORD : 0) |
+         (servers ? ADAPTER_SERVERS : 0) | (c->topology->data_count > 1 ? ADAPTER_SEVERAL : 0);
 }
 
 /* ---- how locks end without a release, and what it does when its servers are gone
@@ -797,6 +816,82 @@ static void server_is_gone(struct lb_conform *c) {
   adapter_release(c, 0, key, "after the servers came back");
 }
 
+/* ---- some of its servers are gone -------------------------------------------------------------------------------- */
+
+/* How many stay: the primary alone, or a minority. Sets of this size never meet. */
+static size_t minority(const struct lb_conform *c) {
+  return c->topology->data_count > 2 ? (c->topology->data_count - 1) / 2 : 1;
+}
+
+/* Asks while servers are gone. Some libraries answer when these are back: then its outcome was unknown, and
+ * what the answer grants is given back. */
+static void ask_without(struct lb_conform *c, const char *key, struct adapter_reply *ret) {
+  const char *line;
+  lb_ns until = in_ms(GONE_MS / 2);
+  adapter_put(c, 0, "acquire key=%s ttl_ms=%d wait_ms=%d", key, 4 * ADAPTER_HOLD_MS, GONE_WAIT_MS);
+  bool heard = hear(c, 0, until, &line);
+  lb_conform_bring(c, LB_CONFORM_SHALL_RESTART);
+  if (!heard && !hear(c, 0, in_ms(BACK_MS), &line))
+    lb_conform_fail(c, "expected an answer to '%s' once the servers are back, read nothing (first client)",
+                    client[0].asked);
+  *ret = (struct adapter_reply){.sent = client[0].sent, .came = lb_clock_ns()};
+  snprintf(ret->line, sizeof ret->line, "%s", line);
+  snprintf(ret->word, sizeof ret->word, "unknown");
+  if (heard) sscanf(line, "%*s %23s", ret->word);
+}
+
+/* After `unknown` its caller asks again for as long as that may help. */
+static void give_back(struct lb_conform *c, const char *key, const struct adapter_reply *asked) {
+  struct adapter_reply r = *asked;
+  lb_ns end = in_ms(ADAPTER_CALL_MS);
+  if (!adapter_says(asked, "granted unknown")) return;
+  do {
+    adapter_ask(c, 0, GONE_MS, &r, "release key=%s", key);
+  } while (adapter_says(&r, "unknown") && lb_clock_ns() < end);
+}
+
+/* Where servers do not watch each other, a record on a minority is in the way only while others are away. */
+static void failed_acquire(struct lb_conform *c) {
+  KEY;
+  struct adapter_reply r;
+  char why[300];
+  adapter_open(c, 0);
+  lb_conform_lose(c, minority(c));
+  ask_without(c, key, &r);
+  give_back(c, key, &r);
+  snprintf(why, sizeof why, "as what the first client had asked for without all servers is over ('%.100s')", r.line);
+  adapter_open(c, 1);
+  if (c->topology->data_count > 2 && c->topology->detector_ms == 0) lb_conform_lose(c, c->topology->data_count / 2 + 1);
+  adapter_ask(c, 1, ADAPTER_HOLD_MS + ADAPTER_CALL_MS, &r, "acquire key=%s ttl_ms=%d wait_ms=%d", key, ADAPTER_HOLD_MS,
+              ADAPTER_HOLD_MS);
+  adapter_want(c, 1, &r, "granted", why);
+  lb_conform_bring(c, LB_CONFORM_SHALL_RESTART);
+}
+
+/* A library may refuse to open, or to grant. */
+static void opened_without(struct lb_conform *c) {
+  KEY;
+  char line[4096];
+  struct adapter_reply r;
+  if (!foreign_line_open(&c->config[0], line, sizeof line))
+    lb_conform_break(c, "the names of the servers are too long for a line");
+  adapter_start(c, 0);
+  lb_conform_lose(c, minority(c));
+  client[0].open = true;
+  adapter_ask(c, 0, ADAPTER_START_MS, &r, "%s", line);
+  adapter_want(c, 0, &r, "ok error", "where servers are gone");
+  bool open = adapter_says(&r, "ok");
+  if (open) ask_without(c, key, &r);
+  else lb_conform_bring(c, LB_CONFORM_SHALL_RESTART);
+  if (!open || !adapter_says(&r, "granted")) {
+    lb_conform_note(c, "it %s without them", open ? "grants nothing" : "does not open");
+    return;
+  }
+  adapter_ask(c, 1, ADAPTER_HOLD_MS, &r, "acquire key=%s ttl_ms=%d wait_ms=0", key, ADAPTER_HOLD_MS);
+  adapter_want(c, 1, &r, "busy timeout unknown error",
+               "while the first client holds, which had opened while servers were gone");
+}
+
 const struct lb_conform_statement lb_adapter_of_ends[] = {
     {"a lease ends by itself, not before its ttl and not long after", ADAPTER_LEASE, lease_ends},
     {"a stale release leaves the next holder alone", ADAPTER_LEASE, stale_release},
@@ -807,6 +902,8 @@ const struct lb_conform_statement lb_adapter_of_ends[] = {
     {"a session holds for longer than the ttl, as long as its client lives", ADAPTER_SESSION, session_lasts},
     {"what a killed client held becomes free", ADAPTER_ENDS, killed_client},
     {"a waiter that was killed keeps no client out", 0, killed_waiter},
+    {"an acquire that failed keeps no client out", ADAPTER_SEVERAL, failed_acquire},
+    {"who opens while servers are gone excludes the others all the same", ADAPTER_SEVERAL, opened_without},
     {"servers that are gone grant nothing, and when they are back it goes on", ADAPTER_SERVERS, server_is_gone},
     {NULL, 0, NULL},
 };

@@ -102,15 +102,18 @@ static _Noreturn void statement_main(struct controller *k, const struct lb_confo
 
 /* The controller does it for the statement: the servers are its children, and only it can wait for their end. */
 static void kill_servers(struct controller *k) {
-  for (size_t i = 0; i < k->stand.cluster.server_count; i++) lb_proc_kill(&k->stand.cluster.server[i].proc);
+  size_t kept = atomic_load(&k->conform.shared->kept),
+         count = kept ? k->plan->topology->data_count : k->stand.cluster.server_count;
+  for (size_t i = kept; i < count; i++) lb_proc_kill(&k->stand.cluster.server[i].proc);
   atomic_store(&k->conform.shared->servers, LB_CONFORM_DEAD);
 }
 
 /* All at once, as when the power comes back. What they did not write is gone. */
 static void restart_servers(struct controller *k) {
-  size_t all[LB_SERVERS_MAX], count = k->stand.cluster.server_count;
-  for (size_t i = 0; i < count; i++) all[i] = i;
-  int r = lb_cluster_restart_many(&k->stand.cluster, all, count, lb_clock_ns() + RESTART_S * LB_NS_PER_S);
+  size_t dead[LB_SERVERS_MAX], count = 0;
+  for (size_t i = 0; i < k->stand.cluster.server_count; i++)
+    if (!lb_proc_alive(&k->stand.cluster.server[i].proc)) dead[count++] = i;
+  int r = lb_cluster_restart_many(&k->stand.cluster, dead, count, lb_clock_ns() + RESTART_S * LB_NS_PER_S);
   atomic_store(&k->conform.shared->servers, r == 0 ? LB_CONFORM_SERVE : LB_CONFORM_DEAD);
 }
 
@@ -148,6 +151,7 @@ static void run_statement(struct controller *k, const struct lb_conform_statemen
   atomic_store(&shared->state, LB_CONFORM_RUNS);
   atomic_store(&shared->hook, LB_HOOK_NONE);
   atomic_store(&shared->servers, LB_CONFORM_SERVE);
+  atomic_store(&shared->kept, 0);
   atomic_store(&shared->told, false);
   shared->note[0] = '\0';
   atomic_store(&shared->inside, 0);

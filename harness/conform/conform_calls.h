@@ -32,15 +32,17 @@ enum {
  * when the process has ended, something else has ended it: the protocol, as a rule. FAILS is the verdict of the
  * statement; BREAKS is that it got none, because a call broke the contract or met an error. */
 enum lb_conform_state { LB_CONFORM_RUNS, LB_CONFORM_HOLDS, LB_CONFORM_FAILS, LB_CONFORM_BREAKS };
-/* SERVE until the statement asks for SHALL_DIE. The controller kills them and answers with DEAD;
- * the statement has to be the last one. After SHALL_RESTART they SERVE again, or stay DEAD. */
+/* SERVE until the statement asks for SHALL_DIE. The controller kills them, or those behind the first `kept`, and answers
+ * with DEAD. After SHALL_RESTART all SERVE again, or stay DEAD; a statement that does not ask for that has to be the last
+ * one. */
 enum lb_conform_servers { LB_CONFORM_SERVE, LB_CONFORM_SHALL_DIE, LB_CONFORM_DEAD, LB_CONFORM_SHALL_RESTART };
 
 /* In memory that all processes of a system share: what a statement leaves behind, however it ends. */
 struct lb_conform_shared {
   _Atomic int hook, session; /* where it is: enum lb_hook, and whose */
   _Atomic int state;         /* enum lb_conform_state */
-  _Atomic int servers;       /* enum lb_conform_servers: the statement asks, the controller kills */
+  _Atomic int servers;       /* enum lb_conform_servers: the statement asks, the controller kills ... */
+  _Atomic size_t kept;       /* ... all but so many data servers, 0 = also those that hold no locks */
   _Atomic unsigned keys, point_count;
   _Atomic bool told;                        /* somebody has begun to write `why` */
   _Atomic uint64_t inside, latest, arrived; /* for a statement of several processes: 0 at first */

@@ -62,6 +62,12 @@ void lb_conform_bring(struct lb_conform *c, enum lb_conform_servers asked) {
     lb_conform_break(c, "the servers did not %s", wanted == LB_CONFORM_DEAD ? "die" : "start again");
 }
 
+void lb_conform_lose(struct lb_conform *c, size_t kept) {
+  atomic_store(&c->shared->kept, kept);
+  lb_conform_bring(c, LB_CONFORM_SHALL_DIE);
+  atomic_store(&c->shared->kept, 0);
+}
+
 void lb_conform_join(struct lb_conform *c, int64_t ms) {
   lb_ns end = in_ms(ms);
   for (int i = 0; i < c->process_count; i++) join_one(c, c->process[i], end, ms);

@@ -17,6 +17,8 @@ void lb_conform_join(struct lb_conform *c, int64_t ms);
 /* Asks for the death or the restart of the servers and waits until it is done. Else the statement ends without a
  * verdict. */
 void lb_conform_bring(struct lb_conform *c, enum lb_conform_servers asked);
+/* Kills all data servers but the first `kept`, at least one. */
+void lb_conform_lose(struct lb_conform *c, size_t kept);
 
 /* How the process of a statement ended. */
 struct lb_conform_end {

@@ -123,4 +123,67 @@ END_OF_SCENARIO
 "$bin" run "$dir/circle.ini" released-between --exec "python3 $here/adapters/file.py $dir/locks redis" -g none -n 1 -o "$dir/circle" >"$dir/out" 2>&1
 check 'two locks in opposite order are a deadlock, by name' grep -q 'stuck,"a deadlock: client-2 holds lock-2 and waits for lock-1, client-1 holds lock-1 and waits for lock-2' "$dir/circle/trials.csv"
 check 'a lock that nobody can stop inside its wait is not asked there' grep -q 'before-wait: a foreign lock waits inside its call' "$dir/out"
+
+# ---- a record that only the adapter sees --------------------------------------------------------
+
+cat >"$dir/record.ini" <<'END_OF_SCENARIO'
+[scenario]
+title = what a service of the adapter's own has of a lock
+question = Is its record seen while the lock is held, and then no more?
+refuted = It is not.
+min_handoffs = 0
+[workload]
+clients = 2
+ttl_ms = 4000
+[timeline]
+step = client 1 acquire within 5s
+step = observe key on primary
+step = client 2 acquire within 300ms
+step = client 1 release within 2s
+step = await key absent on primary within 1s
+step = client 2 acquire within 2s
+[proof]
+premise = key present on primary
+[expect]
+* = safe: so
+END_OF_SCENARIO
+mkdir "$dir/bucket" && chmod 777 "$dir/bucket"
+bucket() { # HOW VERDICT REASON [CAN]
+  rm -f "$dir"/bucket/*
+  "$bin" run "$dir/record.ini" --exec "python3 $here/adapters/bucket.py $dir/bucket $1 $4" -g none -n 1 -o "$dir/bucket-$1$4" >"$dir/out" 2>&1
+  cat "$dir/bucket-$1$4"/*.csv >>"$dir/out" 2>/dev/null
+  grep -qE "$3" "$dir/out" && grep -qE "^record,exec:bucket-$1@none,.*,$2," "$dir/out"
+}
+check 'the record of a service that only the adapter knows is seen, and its end' bucket atomic safe ''
+check 'a store that overwrites is violated' bucket ignores violated ''
+check 'a record that stays is stuck' bucket stays stuck 'await key absent on primary within 1s: it is there to the end'
+check 'a record that is not seen leaves its premise open' bucket lies undecided 'premise'
+check 'an answer that record has not is said' bucket shrugs undecided "the adapter answered 'gone' to record, expected present, absent, unknown or error"
+not_asked() { # SCENARIO REASON CAN
+  "$bin" run "$dir/$1.ini" --exec "python3 $here/adapters/bucket.py $dir/bucket atomic $3" -g none -n 1 -o "$dir/not-asked-$1" >"$dir/out" 2>&1
+  grep -qF "$2" "$dir/out"
+}
+check 'an adapter that answers no record is not asked' not_asked record 'observe key on primary: there are no servers, and the adapter answers no `record` (can=record)' holds
+sed 's/on primary/on node 1/' "$dir/record.ini" >"$dir/node.ini"
+check 'the service is the primary, and no node' not_asked node 'observe key on node 1: there are no servers' record
+breaks() { # ADAPTER STATEMENT PATTERN
+  "$bin" conform "python3 $here/adapters/$1" "$2" >"$dir/out" 2>&1
+  [ $? -eq 3 ] && grep -q "^FAIL $2.*: .*$3" "$dir/out"
+}
+holds() { "$bin" conform "python3 $here/adapters/$1" "$2" >"$dir/out" 2>&1; }
+check 'conform: the record of the adapter is there while it holds' holds "bucket.py $dir/bucket atomic" 'the record that it names'
+check 'conform: one that stays' breaks "bucket.py $dir/bucket stays" 'the record that it names' 'expected no record within 2000 ms after the release, found one'
+check 'conform: one that is never there' breaks "bucket.py $dir/bucket lies" 'the record that it names' 'while it holds, found none'
+check 'conform: one that stays when a client gave up' breaks "bucket.py $dir/bucket stays" 'who gave up leaves no record' 'after the second client gave up'
+
+# ---- some of its servers are gone ---------------------------------------------------------------
+
+kept='an acquire that failed keeps no client out' late='who opens while servers are gone'
+for how in all copied; do
+  check "conform: $how: $kept" holds "several.py $how" "$kept"
+  check "conform: $how: $late" holds "several.py $how" "$late"
+done
+check 'conform: a minority that was left has its say' breaks 'several.py keeps' "$kept" "read '[0-9]* busy' (second client), as what the first client had asked for"
+check 'conform: so has a primary whose replicas were away' breaks 'several.py hangs-on' "$kept" "read '[0-9]* busy' (second client), as what the first client had asked for"
+check 'conform: a majority of those that were there' breaks 'several.py present' "$late" "read '[0-9]* granted .* (second client), while the first client holds"
 echo "1..$n"
