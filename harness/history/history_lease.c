@@ -17,7 +17,7 @@ struct held { /* by a client, of a key */
   bool crossed;   /* renewals after its promise met another's grant */
   uint64_t asked; /* when its latest acquire or renewal began, if that has no answer yet */
   uint64_t depth; /* grants less releases; 0 = it holds nothing */
-  /* Of the lease, by all that is known so far. Without a hold: of the last one, which its release cuts off; 0 = it was
+  /* The end of its lease, by all that is known so far. Without a hold: of the last one, which its release cuts off; 0 = it was
    * lost before. */
   uint64_t end;
   size_t promise; /* event: the latest grant or renewal of the hold */
