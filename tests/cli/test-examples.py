@@ -26,7 +26,7 @@ import tap  # noqa: E402
 LOCKBENCH = os.path.abspath(sys.argv[1])
 BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.S | re.M)
 COMMAND = re.compile(r"^(?:\$ )?(?:\./bench|lockbench) (\S.*)$")
-NOT_OURS = {"test", "docs", "paper", "peers"}  # test-bench.sh plays these words of ./bench
+NOT_OURS = {"test", "docs", "paper", "peers", "servers"}  # test-bench.sh and live-origins.py play these words of ./bench
 READS_DIR = re.compile(r"(?<!-o) DIR\b")  # of a run of before: test-shards.py and live-peers.py have one
 PLAYS = {"run", "suite", "hunt", "judge"}
 OWN = re.compile(r"--(redis|sentinel|zookeeper|postgres|etcd)\b")
@@ -67,14 +67,17 @@ def bring(home):
     (home / "before.xml").write_text('<testsuites>\n <testsuite name="lockbench judge">\n  <testcase classname="contention" name="exec:reference@redis none"/>\n'
                                      " </testsuite>\n</testsuites>\n", encoding="utf-8")
     (home / "results").mkdir()
-    subprocess.run([LOCKBENCH, "run", "failover", "pause-holder", "contention", "-b", "redis-token@sentinel,pg-row@pg", "-g", "none", "-n", "1", "-s", "duration_s=0.3", "-o", home / "results/run"],
-                   cwd=home, capture_output=True, check=False)
+    for name in ("trixie", "valkey-forky"):
+        (home / "servers" / name / "bin").mkdir(parents=True)
+        (home / "servers" / name / "bin/redis-server").symlink_to(shutil.which("redis-server") or "/usr/bin/redis-check-rdb")
+    subprocess.run([LOCKBENCH, "run", "failover", "pause-holder", "contention", "-b", "redis-token@sentinel,pg-row@pg,redis-token@sentinel:trixie", "-g", "none", "-n", "1", "-s", "duration_s=0.3", "-o", home / "results/run"],
+                   cwd=home, env=places(home), capture_output=True, check=False)
     for name in ("chart", "other"):
         shutil.copytree(home / "results/run", home / "results" / name)
 
 
 def places(home):
-    return {**os.environ, "LOCKBENCH_RESULTS": f"{home}/results"}
+    return {**os.environ, "LOCKBENCH_RESULTS": f"{home}/results", "LOCKBENCH_SERVERS": f"{home}/servers"}
 
 
 def stop_when_it_begins(words, home):
