@@ -330,6 +330,17 @@ peers_are_compiled_when_their_maker_is_newer() {
   expect_code 0 && expect 'bench: compiling it.c ...'
 }
 
+peers_says_in_one_line_what_a_registry_did_not_give() {
+  local bench=$work/peers/bench folder=$work/peers/peers
+  mkdir -p -- "$folder/node" "$work/no-registry" && cp -- "$here/peers/node/"package{,-lock}.json "$folder/node/" || return
+  printf '[eta]\nrun = /nowhere/eta\nsays = name=eta\nversion = 1\nlike = x\npackages =\nnpm = eta@1\nthere = $PEERS/eta\nsummary = s\n' >>"$folder/peers.ini"
+  printf '#!/bin/sh\necho "npm error code ECONNREFUSED" >&2\nexit 1\n' >"$work/no-registry/npm"
+  printf '#!/bin/sh\n' >"$work/no-registry/node" && chmod 755 -- "$work/no-registry/"{npm,node} || return
+  PATH=$work/no-registry:$PATH call "$bench" peers eta
+  expect_code 1 && expect 'bench: npm could not fetch them: npm error code ECONNREFUSED (see ' && expect 'eta ' && expect 'bench: fetching the peers in JavaScript with npm: 24 MB' || return
+  [[ $(grep -c ECONNREFUSED <<<"$out") == 1 ]] || { echo "$out" && return 1; }
+}
+
 peers_refuses_what_is_no_name() {
   local bench=$work/peers/bench
   call "$bench" peers bta
@@ -535,6 +546,7 @@ check another_release_is_named_with_what_to_do "$no_sudo_check"
 check a_package_has_the_name_of_its_release
 check peers_are_those_of_these_names
 check peers_are_compiled_when_their_maker_is_newer
+check peers_says_in_one_line_what_a_registry_did_not_give
 check peers_refuses_what_is_no_name
 check test_counts_statements_and_ends_with_the_sum
 check test_counts_with_a_broken_python_in_front
