@@ -45,6 +45,14 @@ static void print_summary(const struct lb_tally *tally, const char *verdict, con
   fflush(stdout);
 }
 
+/* Where servers of several versions were asked: which name stands for which. */
+static void say_versions(const struct lb_plan *plan, const struct lb_run_info *info) {
+  bool several = false;
+  for (size_t i = 0; i < plan->cell_count; i++) several |= plan->cells[i].topology->origin != NULL;
+  for (size_t i = 0; several && i < info->version_count; i++)
+    lb_cli_say("%s is %s", info->versions[i].topology, info->versions[i].text);
+}
+
 static int print_json(const struct lb_tally *tally) {
   json_t *cells = lb_results_cells(tally);
   int r = cells ? json_dumpf(cells, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : -1;
@@ -126,6 +134,7 @@ static int show(const struct lb_tally *tally, const struct lb_run_info *info, co
   bool screen = is_screen(tally, order);
   if (screen) print_screen(tally, info->verdict, dir->final, order);
   else print_summary(tally, info->verdict, dir->final);
+  say_versions(tally->plan, info);
   if (order->draw && tally->done == tally->plan->job_count) lb_cli_draw_report(dir->final, screen);
   else if (info->shards) lb_cli_say("When all %d shards are there: %s merge DIR...", info->shards, lb_process_called());
   else lb_cli_say("Draw it: %s report %s", lb_process_called(), dir->final);
