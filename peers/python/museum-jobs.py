@@ -102,7 +102,7 @@ class Session(Job):  # etcd 22082: the key of a lock is called after the lease o
     def release(self, o): return "ok" if self.call("kv/deleterange", key=self.name(o, o.token)).get("deleted") else "lost"
 
 
-KINDS = {"laravel-60042": (Laravel, "redis", "never", "token", "{key}"), "db-scheduler-365": (Scheduler, "pg", "session", "stop", "task"),
+KINDS = {"laravel-60042": (Laravel, "redis", "never", "token", "{key}"), "db-scheduler-365": (Scheduler, "pg", "lease", "stop", "task"),
          "etcd-22082": (Session, "etcd,etcd-x3", "session", "token", "{key}")}
 KIND, TOPOLOGIES, ENDS, CAN, RECORD = KINDS[BUG]
 serve(KIND(), name=sys.argv[1], version="1", topologies=TOPOLOGIES, ends=ENDS, can=CAN, record=RECORD)

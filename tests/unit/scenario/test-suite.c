@@ -224,7 +224,6 @@ static bool is_left_out(const char *suite, const char *path, const struct lb_sui
                                        "/retry-frees.ini",
                                        "/late-unlock.ini",
                                        "/work-ddl.ini",
-                                       "/orderly-stop.ini",
                                        "/shut-down.ini",
                                        "/slot-moved.ini",
                                        "/stalled-leader.ini",
