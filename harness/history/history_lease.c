@@ -127,7 +127,6 @@ static void grant(struct leases *s, size_t i) {
   p->end = promised(s, e, since);
   p->since = e->t;
   p->promise = i;
-  p->crossed = false;
 }
 
 /* The lease ran until `t`, whatever its promise and the crossed renewals since then said. */

@@ -101,11 +101,27 @@ static void readers_and_several_permits(void **state) {
   VIOLATED(READER EVENT(4499999, "c", "granted"));
   SAFE(READER SHARED(3000000, "c", "granted") EVENT(5000000, "a", "renewed") EVENT(8000000, "d", "granted"));
   VIOLATED(READER SHARED(3000000, "c", "granted") EVENT(5000000, "a", "renewed") EVENT(7999999, "d", "granted"));
-#define TWO "{\"t\":0,\"e\":\"permits\",\"total\":2}\n" LEASES EVENT(1000000, "a", "granted")
+#define TWO LEASES "{\"t\":0,\"e\":\"permits\",\"total\":2}\n" EVENT(1000000, "a", "granted")
   SAFE(TWO EVENT(1500000, "b", "granted") EVENT(4000000, "c", "granted"));
   VIOLATED(TWO EVENT(1500000, "b", "granted") EVENT(3999999, "c", "granted"));
   VIOLATED(TWO EVENT(3500000, "a", "renew") EVENT(3600000, "b", "granted") EVENT(3700000, "a", "renewed")
                EVENT(5000000, "c", "granted")); /* who of them came first is all the same */
+}
+
+static void each_promise_gets_its_end(void **state) {
+  (void)state;
+  struct lb_history h;
+  struct lb_error err;
+  SAFE(LEASES UNTIL(5000000, "a", "granted", 4000000) EVENT(6000000, "b", "granted")); /* it was over when it came */
+  assert_int_equal(parse_lines("test", FIRST EVENT(2000000, "a", "renewed"), &h, &err), 0);
+  assert_true(h.events[2].flags & LB_EVF_UNTIL && h.events[2].until == 4000000);
+  assert_true(h.events[3].flags & LB_EVF_UNTIL && h.events[3].until == 5000000);
+  lb_history_clear(&h);
+  assert_int_equal(
+      parse_lines("test", "{\"t\":0,\"e\":\"leases\",\"ms\":9223372036854775807}\n" EVENT(5, "a", "granted"), &h, &err),
+      0);
+  assert_true(h.events[1].until == INT64_MAX);
+  lb_history_clear(&h);
 }
 
 /* ---- random ones ------------------------------------------------------------------------------------------------- */
@@ -183,6 +199,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_renewal_makes_the_lease_last),
       cmocka_unit_test(a_lease_counts_from_the_end_of_the_hold_before),
       cmocka_unit_test(readers_and_several_permits),
+      cmocka_unit_test(each_promise_gets_its_end),
       cmocka_unit_test(random_histories_are_judged_as_by_brute_force),
       cmocka_unit_test(other_names_of_operations_are_known),
   };
