@@ -27,7 +27,8 @@ static int fresh(void **state) {
   (void)state;
   if (!scratch_folder(scratch, sizeof scratch, "power")) return -1;
   lb_proc_sandboxed = true; /* it stays who we are */
-  cluster = (struct lb_cluster){.server_count = 1};
+  static const struct lb_topology topology;
+  cluster = (struct lb_cluster){.topology = &topology, .server_count = 1};
   snprintf(server->name, sizeof server->name, "disk-1");
   snprintf(server->dir, sizeof server->dir, "%s/disk-1", scratch);
   snprintf(server->log, sizeof server->log, "%s/log", scratch);
