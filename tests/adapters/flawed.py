@@ -55,6 +55,8 @@ FLAWS = {
     "number-first": ("number=counter", [  # its number is drawn before it has the lock
         (KEEP, KEEP + '; number = call("INCR", key + ":n")'), (GRANTED, GRANTED + ' + " fence=%d" % number'), (CAN, CAN + ",fence")]),
     "one-token": ("", [(KEEP, 'token = tokens[key] = tokens.setdefault("all", token)')]),  # one for ever, of a program
+    "by-session": ("unlocks=session", [  # its release names the program, whose token is the same in each grant
+        (KEEP, 'token = tokens[key] = tokens.setdefault("all", token)'), (DELETE, 'call("EVAL", DELETE, 1, key, of.get("token") or tokens.get(key, ""))'), (CAN, CAN + ",token")]),
     "revives": ("", [(EXTEND, EXTEND + ' or (call("EXISTS", key) == 0 and call("SET", key, tokens.get(key, ""), "PX", of["ttl_ms"]))')]),  # a late extension makes the record anew
     "silent": ("tells=nobody", [(CAN, CAN + ",signal")]),  # it tells its caller of no connection that broke
     "half": ("names-end=no", [(SET, 'call("SET", key, token, "NX", "PX", ttl // 2)')]),  # it ends long before the end that its caller knows

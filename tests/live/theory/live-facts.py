@@ -64,6 +64,9 @@ ROWS = (
     Row("reentrant", "yes", "no", "redis-token@redis", "taken-twice", "safe", "delayed", "taken-twice"),
     Row("answers", "all", "majority", "redlock@redis-x3", "silent-minority", "stuck", "safe", "one-silent"),
     Row("refused", "lets-go", "keeps", "redis-multi-waiting@redis", "keys-left", "safe", "delayed", "keys-left"),
+    Row("ddl", "apart", "commits", "maria-for-update@maria", "work-ddl", "safe", "violated", "work-ddl", also="ends=transaction number=open lost=other"),
+    Row("frees", "token", "session", "zk-sequential@zk", "handed-over", "safe", "stuck", "handed-over"),
+    Row("unlocks", "grant", "session", "by-session", "late-unlock", "safe", "violated", "unlocked-late"),
     Row("excludes", "yes", "no", "look-then-set", "contention-10ms", "safe", "violated", "nothing", also="lost=other", settings=("clients=8", "duration_s=1")),
 )
 
