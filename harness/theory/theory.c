@@ -18,7 +18,7 @@
 #include "facts_cell.h"
 #include "scenario/expect.h"
 
-enum { RULES_MAX = 500, CONDITIONS_MAX = 1500, ATTACKS_MAX = 200 };
+enum { RULES_MAX = 800, CONDITIONS_MAX = 2400, ATTACKS_MAX = 300 };
 
 struct lb_condition {
   size_t fact;

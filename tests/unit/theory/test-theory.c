@@ -89,16 +89,16 @@ TEST(a_line_may_be_long_but_a_table_is_not) {
   assert_int_equal(read_rules(text), 0);
   assert_int_equal(strlen(lb_rule_at(0)->reason), 5000);
   at = snprintf(text, sizeof text, "[fire]\n");
-  for (int i = 0; i < 501; i++) at += snprintf(text + at, sizeof text - (size_t)at, "rule = -> safe: cold\n");
-  assert_refused(text, "dir/rules.ini:502: too many rules");
+  for (int i = 0; i < 801; i++) at += snprintf(text + at, sizeof text - (size_t)at, "rule = -> safe: cold\n");
+  assert_refused(text, "dir/rules.ini:802: too many rules");
   at = snprintf(text, sizeof text, "[fire]\n");
-  for (int i = 0; i < 376; i++)
+  for (int i = 0; i < 601; i++)
     at += snprintf(text + at, sizeof text - (size_t)at,
                    "rule = ends=lease ends=lease ends=lease ends=lease -> safe: cold\n");
-  assert_refused(text, "dir/rules.ini:377: too many conditions");
+  assert_refused(text, "dir/rules.ini:602: too many conditions");
   at = 0;
-  for (int i = 0; i < 201; i++) at += snprintf(text + at, sizeof text - (size_t)at, "[fire%d]\nwhat = a\n", i);
-  assert_refused(text, "dir/rules.ini:401: too many attacks");
+  for (int i = 0; i < 301; i++) at += snprintf(text + at, sizeof text - (size_t)at, "[fire%d]\nwhat = a\n", i);
+  assert_refused(text, "dir/rules.ini:601: too many attacks");
 }
 
 TEST(a_name_that_is_no_attack_has_a_nearest) {
