@@ -13,7 +13,8 @@
  * Breaks: a restart of the server or a failover forgets the lock: it is written to no log, so no replica knows of it,
  * a semi-synchronous one as little as any. An old primary that is cut off, yet still answers its clients, grants by
  * itself. A client behind a network that went silent keeps the lock until TCP gives up, or until wait_timeout: eight
- * hours. A KILL of the connection frees it, and the client learns so with its next statement. A proxy that shares
+ * hours. With the option `idle_timeout` that is the ttl, by the second, and a holder that works without a statement
+ * loses the lock. A KILL of the connection frees it, and the client learns so with its next statement. A proxy that shares
  * connections may take the lock with one, and free it with another. Names ignore case, by MariaDB's documentation (not
  * tried).
  *
@@ -29,7 +30,10 @@
 #include "maria.h"
 #include "backends/sql/sql_hold.h"
 
-static const struct lb_option options[] = {[SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION, SQL_HOLD_WORK_OPTIONS, {0}};
+static const struct lb_option options[] = {[SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION,
+                                           [SQL_HOLD_OPT_IDLE] = SQL_HOLD_IDLE_OPTION,
+                                           SQL_HOLD_WORK_OPTIONS,
+                                           {0}};
 static const char *const numbers[] = {
     "CREATE TABLE IF NOT EXISTS lockbench_number(one INT PRIMARY KEY, n BIGINT NOT NULL) ENGINE=InnoDB", NULL};
 

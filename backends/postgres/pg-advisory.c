@@ -14,7 +14,8 @@
  * standby knows of it, a synchronous one as little as any. An old primary that is cut off, yet still answers its
  * clients, grants by itself. A client behind a network that went silent keeps the lock until TCP gives up: hours,
  * unless tcp_keepalives_idle and its kin on the server say less. (tcp_user_timeout alone does not: the server sends
- * nothing to a holder that idles, so it counts only from the first keepalive on.) A pooler that hands out connections
+ * nothing to a holder that idles, so it counts only from the first keepalive on.) With the option `idle_timeout`
+ * (idle_session_timeout) the server ends a holder's session that says nothing for the ttl, though it works. A pooler that hands out connections
  * for a transaction takes the lock with one connection, and frees it with another one. The number that names the lock
  * is a hash of the key: of two keys with one hash, each keeps the other out.
  *
@@ -75,8 +76,11 @@ static const struct lb_option transaction_options[] = {[SQL_HOLD_OPT_FENCE] = SQ
 
 static const char *const numbers[] = {PG_CREATE_FENCE, NULL};
 
-static const struct lb_option advisory_options[] = {
-    [SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION, SQL_HOLD_WORK_OPTIONS, PG_WAKE_OPTION, {0}};
+static const struct lb_option advisory_options[] = {[SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION,
+                                                    [SQL_HOLD_OPT_IDLE] = SQL_HOLD_IDLE_OPTION,
+                                                    SQL_HOLD_WORK_OPTIONS,
+                                                    PG_WAKE_OPTION,
+                                                    {0}};
 
 static const struct sql_hold_kind advisory = {
     .server = &pg_server,

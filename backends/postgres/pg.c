@@ -377,7 +377,7 @@ int pg_refusal(struct lb_env *env, const PGresult *result) {
  * thousands of pages of dead rows. The plan is kept in between. */
 static const char hello_sql[] =
     "SELECT pg_is_in_recovery(), extract(epoch FROM backend_start), set_config('lock_timeout', $1, false),"
-    " set_config('enable_seqscan', 'off', false), set_config('idle_in_transaction_session_timeout', $2, false), pg_backend_pid()"
+    " set_config('enable_seqscan', 'off', false), set_config($3, $2, false), pg_backend_pid()"
     " FROM pg_stat_get_activity(pg_backend_pid())";
 
 /* Idle, or idle in a transaction. */
@@ -407,7 +407,9 @@ static int greet(struct sql_primary *primary, lb_ns deadline) {
   char lock[24], idle[24];
   snprintf(lock, sizeof lock, "%lld", (long long)primary->lock_timeout_ms);
   snprintf(idle, sizeof idle, "%lld", (long long)primary->idle_timeout_ms);
-  int rc = pg_query(primary->conn, deadline, &result, hello_sql, 2, (const char *[]){lock, idle});
+  const char *which = primary->idles_outside && primary->idle_timeout_ms ? "idle_session_timeout" /* from 14 on */
+                                                                         : "idle_in_transaction_session_timeout";
+  int rc = pg_query(primary->conn, deadline, &result, hello_sql, 3, (const char *[]){lock, idle, which});
   if (rc) return rc < 0 ? rc : -ETIMEDOUT;
   if (PQresultStatus(result) != PGRES_TUPLES_OK || PQntuples(result) != 1)
     rc = lb_fail(primary->env, -EPROTO, "postgres: greeting: %.200s", PQresultErrorMessage(result));

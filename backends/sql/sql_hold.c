@@ -385,13 +385,15 @@ int sql_hold_open(struct lb_session *s, const struct lb_config *config, lb_ns de
   for (char *at = s->name; (at = strchr(at, '@'));) *at = '-';
   s->fence = config->options[SQL_HOLD_OPT_FENCE].b;
   s->wakes = lb_wakes(config->protocol, config->options);
-  if (s->kind->begin.sql && config->options[SQL_HOLD_OPT_IDLE].b) s->idle_ms = config->ttl_ms;
+  int64_t idle_ms = config->options[SQL_HOLD_OPT_IDLE].b ? config->ttl_ms : 0;
+  if (s->kind->begin.sql) s->idle_ms = idle_ms;
   struct sql_primary like = {.server = s->kind->server,
                              .env = s->env,
                              .target = config->target,
                              .schema = config->prefix,
                              .lock_timeout_ms = LOCK_WAIT_MS,
-                             .idle_timeout_ms = s->idle_ms};
+                             .idle_timeout_ms = idle_ms,
+                             .idles_outside = !s->kind->begin.sql};
   lines_open(&s->lines, &like, s->kind->begin.sql != NULL);
   read_work(s, config, &like);
   return sql_primary_get(&s->lines.line[0].primary, deadline);

@@ -25,7 +25,9 @@
  * after as many releases.
  *
  * With the option `idle_timeout` the server ends the session of a transaction that has idled for longer than the ttl.
- * Then a hold has an end, which every statement on its connection moves, and extend() is such a statement.
+ * Then a hold has an end, which every statement on its connection moves, and extend() is such a statement. Without
+ * `begin` it ends any session that idles so long: a setting of the server that its client does not know of, so its
+ * holds name no end.
  */
 #ifndef LB_SQL_HOLD_H
 #define LB_SQL_HOLD_H
@@ -50,12 +52,15 @@ struct sql_hold_kind {
   const char *before_take, *after_take, *before_free;
 };
 
-/* The options that every such protocol has, as its first; the second only with a transaction. */
+/* The options that every such protocol has, as its first. */
 enum { SQL_HOLD_OPT_FENCE, SQL_HOLD_OPT_IDLE };
 #define SQL_HOLD_FENCE_OPTION                                                                                          \
   { "fence", LB_OPT_BOOL, 0, 0, 1, "a number that grows with each grant, drawn under the lock" }
 #define SQL_HOLD_IDLE_OPTION                                                                                           \
-  { "idle_timeout", LB_OPT_BOOL, 0, 0, 1, "the server ends a transaction that idles for longer than the ttl" }
+  {                                                                                                                    \
+    "idle_timeout", LB_OPT_BOOL, 0, 0, 1,                                                                              \
+        "the server ends a session that idles for longer than the ttl, in its transaction if that holds"               \
+  }
 
 /* What the hook work does: any protocol may have both. */
 extern const char *const sql_hold_work_on[];

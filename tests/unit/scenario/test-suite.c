@@ -224,6 +224,7 @@ static bool is_left_out(const char *suite, const char *path, const struct lb_sui
                                        "/retry-frees.ini",
                                        "/late-unlock.ini",
                                        "/work-ddl.ini",
+                                       "/idle-session.ini",
                                        "/summer-time.ini",
                                        "/shut-down.ini",
                                        "/slot-moved.ini",
