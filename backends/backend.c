@@ -90,6 +90,12 @@ bool lb_wakes(const struct lb_protocol *protocol, const union lb_value *options)
   return protocol->wait && (!option || (value && value->b));
 }
 
+bool lb_waits_inside(const struct lb_protocol *protocol, const union lb_value *options) {
+  const struct lb_option *option;
+  const union lb_value *value = value_of(protocol, options, "wait", LB_OPT_CHOICE, &option);
+  return protocol->traits & LB_TRAIT_WAITS_INSIDE || (value && strcmp(option->words[value->i], "block") == 0);
+}
+
 bool lb_believes_late(const struct lb_protocol *protocol, const union lb_value *options) {
   const struct lb_option *option;
   const union lb_value *value = value_of(protocol, options, "check_validity", LB_OPT_BOOL, &option);

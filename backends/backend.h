@@ -161,7 +161,7 @@ struct lb_lock {
   int64_t ttl_ms;  /* length of the lease */
   bool shared;     /* with LB_TRAIT_SHARED: a reader asks, which others may share */
   int permits;     /* with LB_TRAIT_PERMITS: so many may hold at once; 0 and 1 = one */
-  bool patient; /* with LB_TRAIT_WAITS_INSIDE: the try may wait for its turn until its deadline; false = it may not */
+  bool patient;    /* where lb_waits_inside(): the try may wait for its turn until its deadline; false = it may not */
 };
 
 /* ---- a grant ------------------------------------------------------------------------------------------ */
@@ -388,6 +388,8 @@ size_t lb_option_index(const struct lb_protocol *protocol, const struct lb_optio
 /* Whether waiters of this protocol are told: it has the hook wait, and its option `wake`, if any, is on. `options` as
  * in lb_config; NULL = `wake` is off. */
 bool lb_wakes(const struct lb_protocol *protocol, const union lb_value *options);
+/* Whether its tries wait for their turn: LB_TRAIT_WAITS_INSIDE, or an option `wait` that is `block`. */
+bool lb_waits_inside(const struct lb_protocol *protocol, const union lb_value *options);
 /* Whether a client believes a grant that came too late (`check_validity` is off), and whether leases count by its wall
  * clock (`clock` is `wall`). False without such an option. */
 bool lb_believes_late(const struct lb_protocol *protocol, const union lb_value *options);

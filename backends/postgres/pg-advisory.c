@@ -24,6 +24,9 @@
  * draws at a time. So if the server dies while the draw of another session that wrote has not been flushed, a number
  * may come again.
  *
+ * With `wait=block` a waiter is inside pg_advisory_lock(), with a snapshot that CREATE INDEX CONCURRENTLY waits for:
+ * a holder that builds an index waits for those who wait for it.
+ *
  * What an unanswered statement means, and whom a session trusts: sql_hold.h.
  *
  * Source: PostgreSQL's documentation, "Advisory Locks" and "Advisory Lock Functions"; with_advisory_lock for Rails and
@@ -74,22 +77,30 @@ static const struct lb_option transaction_options[] = {[SQL_HOLD_OPT_FENCE] = SQ
                                                        PG_WAKE_OPTION,
                                                        {0}};
 
-static const char *const numbers[] = {PG_CREATE_FENCE, NULL};
+/* The table is there for work that needs one (the option `work`). */
+static const char *const made[] = {PG_CREATE_FENCE, "CREATE TABLE IF NOT EXISTS lockbench_indexed (a int)", NULL};
 
 static const struct lb_option advisory_options[] = {[SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION,
                                                     [SQL_HOLD_OPT_IDLE] = SQL_HOLD_IDLE_OPTION,
                                                     SQL_HOLD_WORK_OPTIONS,
                                                     PG_WAKE_OPTION,
+                                                    SQL_HOLD_WAIT_OPTION,
                                                     {0}};
+
+/* The server sets $2 for this transaction before it looks for the lock, which a volatile condition makes it do. */
+#define PG_ADVISORY_WAITING                                                                                            \
+  " FROM set_config('lock_timeout', $2, true) WHERE pg_advisory_lock(" PG_ADVISORY_KEY ")::text IS NOT NULL"
 
 static const struct sql_hold_kind advisory = {
     .server = &pg_server,
     .take = {"SELECT 1 WHERE pg_try_advisory_lock(" PG_ADVISORY_KEY ")", 1},
     .take_number = {"SELECT nextval('lockbench_fence') WHERE pg_try_advisory_lock(" PG_ADVISORY_KEY ")", 1},
+    .take_waiting = {"SELECT 1" PG_ADVISORY_WAITING, 2},
+    .take_waiting_number = {"SELECT nextval('lockbench_fence')" PG_ADVISORY_WAITING, 2},
     .holds = {PG_ADVISORY_HELD " AND pid = pg_backend_pid()", 1},
     .free = {"SELECT 1 WHERE pg_advisory_unlock(" PG_ADVISORY_KEY ")", 1},
     .held = {PG_ADVISORY_HELD, 1},
-    .create = numbers,
+    .create = made,
     .before_take = "before-lock",
     .after_take = "after-lock",
     .before_free = "before-unlock",
@@ -125,7 +136,7 @@ static const struct sql_hold_kind advisory_xact = {
     .holds = {PG_ADVISORY_HELD " AND pid = pg_backend_pid()", 1},
     .free = {"COMMIT", 0},
     .held = {PG_ADVISORY_HELD, 1},
-    .create = numbers,
+    .create = made,
     .before_take = "before-lock",
     .after_take = "after-lock",
     .before_free = "before-commit",

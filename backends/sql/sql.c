@@ -21,6 +21,10 @@ static lb_ns in_ms(const struct sql_primary *primary, lb_ns deadline, int64_t ms
   return sooner(deadline, lb_now(primary->env) + (lb_ns)ms * LB_NS_PER_MS);
 }
 
+static lb_ns answer_by(const struct sql_primary *primary, lb_ns deadline) {
+  return primary->unhurried ? deadline : in_ms(primary, deadline, SILENCE_MS);
+}
+
 static bool usable(const struct sql_primary *primary) {
   return primary->conn && primary->server->usable(primary->conn);
 }
@@ -86,7 +90,7 @@ int sql_primary_call(struct sql_primary *primary, lb_ns deadline, const struct s
       origin->pid = primary->pid;
       memcpy(origin->born, primary->born, sizeof origin->born);
     }
-    rc = primary->server->run(primary, in_ms(primary, deadline, SILENCE_MS), stmt, params, ret);
+    rc = primary->server->run(primary, answer_by(primary, deadline), stmt, params, ret);
     if (!rc && ret->unconfirmed && !primary->careless)
       return lb_fail(primary->env, -EIO, "%s: committed on this server, and perhaps on no standby",
                      primary->server->service),
@@ -104,7 +108,7 @@ int sql_primary_ask(struct sql_primary *primary, lb_ns deadline, const struct sq
   *ret = (struct sql_answer){0};
   if (!usable(primary))
     return lb_fail(primary->env, -ENOTCONN, "%s: the connection was lost", primary->server->service);
-  int rc = primary->server->run(primary, in_ms(primary, deadline, SILENCE_MS), stmt, params, ret);
+  int rc = primary->server->run(primary, answer_by(primary, deadline), stmt, params, ret);
   if (!usable(primary)) sql_primary_drop(primary);
   return rc;
 }

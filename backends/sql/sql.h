@@ -51,6 +51,7 @@ struct sql_primary {
   int64_t
       idle_timeout_ms; /* how long a transaction may idle: then the server ends it with its connection; 0 = for ever */
   bool idles_outside;  /* it is a session without a transaction that may idle for so long */
+  bool unhurried;      /* an answer may take until the deadline, not 1.5 s: a statement that waits for others */
   bool careless;       /* a commit whose wait for the standby was cancelled is an answer like any other */
   const char *column;  /* of MariaDB: what is read of the first row; NULL = its first column */
   void *conn;          /* NULL = none now */

@@ -105,7 +105,7 @@ static bool lines_lead_to(struct sql_lines *lines, const struct sql_origin *orig
   return false;
 }
 
-enum { LOCK_WAIT_MS = 100, SETTLE_NAP_MS = 5 };
+enum { LOCK_WAIT_MS = 100, WORK_WAIT_MS = 3600000, SETTLE_NAP_MS = 5 };
 
 struct answer {
   bool came, yes, refused; /* refused: somebody else has locked it */
@@ -179,12 +179,30 @@ static int draw(struct lb_session *s, struct sql_line *line, struct sql_attempt 
   return LB_UNKNOWN;
 }
 
+/* The server gives up a little before the client does, which would lose its connection. LB_UNKNOWN as call(). */
+static int take_waiting(struct lb_session *s, struct sql_line *line, const char *key, struct sql_attempt *attempt,
+                        lb_ns deadline, struct answer *ret) {
+  enum { ANSWER_MS = 100 };
+  const struct sql_hold_kind *kind = s->kind;
+  struct sql_answer answer;
+  char ms[24];
+  lb_ns now = lb_now(s->env), until = now + ANSWER_MS * LB_NS_PER_MS;
+  snprintf(ms, sizeof ms, "%llu", deadline > until ? (unsigned long long)((deadline - until) / LB_NS_PER_MS) + 1 : 1);
+  *ret = (struct answer){0};
+  line->primary.unhurried = true;
+  int rc = sql_primary_call(&line->primary, deadline, s->fence ? &kind->take_waiting_number : &kind->take_waiting,
+                            (const char *[]){key, ms}, &attempt->origin, &answer);
+  line->primary.unhurried = false;
+  return rc ? rc : read_answer(&answer, ret);
+}
+
 static int take_plainly(struct lb_session *s, struct sql_line *line, const char *key, struct sql_attempt *attempt,
                         lb_ns deadline, struct answer *ret) {
   const struct sql_hold_kind *kind = s->kind;
   lb_point(s->env, kind->before_take);
   bool both = s->fence && !kind->number.sql;
-  int rc = call(line, both ? &kind->take_number : &kind->take, key, deadline, &attempt->origin, ret);
+  int rc = s->patient ? take_waiting(s, line, key, attempt, deadline, ret)
+                      : call(line, both ? &kind->take_number : &kind->take, key, deadline, &attempt->origin, ret);
   if (rc == LB_UNKNOWN) attempt->state = SQL_TAKING;
   return rc == 0 && ret->yes && s->fence && kind->number.sql ? draw(s, line, attempt, deadline, ret) : rc;
 }
@@ -258,6 +276,7 @@ static int confirm(struct lb_session *s, const struct sql_held *held, lb_ns dead
 int sql_hold_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   bool repeated = grant->token_len > 0;
   s->reads = lock->shared;
+  s->patient = s->blocks && lock->patient;
   struct sql_attempt attempt = repeated ? sql_attempt_get(grant) : sql_attempt_new(s->env, s->name);
   const struct sql_held *held = lines_held(&s->lines, attempt.owner);
   if (attempt.state == SQL_FREEING)
@@ -346,6 +365,7 @@ int sql_hold_doubt(struct lb_session *s, const struct lb_lock *lock, const struc
 
 /* ---- the work of a holder ---------------------------------------------------------------------------------- */
 
+const char *const sql_hold_waits[] = {"poll", "block", NULL};
 const char *const sql_hold_work_on[] = {"lock", "other", NULL};
 
 /* The server ends one of those that wait for each other: -EDEADLK. */
@@ -370,6 +390,8 @@ static void read_work(struct lb_session *s, const struct lb_config *config, cons
   const struct lb_option *work = lb_option_find(config->protocol, "work"),
                          *on = lb_option_find(config->protocol, "work_on");
   s->apart = *like;
+  s->apart.lock_timeout_ms = WORK_WAIT_MS; /* the step says how long */
+  s->apart.unhurried = true;
   if (work) s->work = config->options[lb_option_index(config->protocol, work)].text;
   if (on) s->works_apart = config->options[lb_option_index(config->protocol, on)].i != 0;
 }
@@ -385,6 +407,7 @@ int sql_hold_open(struct lb_session *s, const struct lb_config *config, lb_ns de
   for (char *at = s->name; (at = strchr(at, '@'));) *at = '-';
   s->fence = config->options[SQL_HOLD_OPT_FENCE].b;
   s->wakes = lb_wakes(config->protocol, config->options);
+  s->blocks = lb_waits_inside(config->protocol, config->options);
   int64_t idle_ms = config->options[SQL_HOLD_OPT_IDLE].b ? config->ttl_ms : 0;
   if (s->kind->begin.sql) s->idle_ms = idle_ms;
   struct sql_primary like = {.server = s->kind->server,

@@ -40,6 +40,7 @@ struct sql_hold_kind {
   struct sql_stmt begin;       /* the transaction that is to hold; NULL sql = the connection holds */
   struct sql_stmt take;        /* yes: it was free, or this server process had it, and holds it now (once more) */
   struct sql_stmt take_number; /* the same, and its first column is a number drawn when it was taken */
+  struct sql_stmt take_waiting, take_waiting_number; /* the two, and they wait for at most $2 ms; with wait=block */
   struct sql_stmt take_shared, take_shared_number; /* the two for a reader, in a transaction; NULL sql = it has none */
   struct sql_stmt number; /* in place of take_number: draws one, after take, where no statement does both */
   struct sql_stmt make;  /* makes what take looks for, where take neither says yes nor is refused; harmless to repeat */
@@ -75,6 +76,13 @@ extern const char *const sql_hold_work_on[];
   {                                                                                                                    \
     "work_on", LB_OPT_CHOICE, 0, 0, 0, "the connection that it runs on: the lock's own, or another one",               \
         .words = sql_hold_work_on                                                                                      \
+  }
+
+extern const char *const sql_hold_waits[];
+#define SQL_HOLD_WAIT_OPTION                                                                                           \
+  {                                                                                                                    \
+    "wait", LB_OPT_CHOICE, 0, 0, 0, "whether a refused client asks again, or waits in a statement of the server",      \
+        .words = sql_hold_waits                                                                                        \
   }
 
 /* The hooks of struct lb_protocol, as they are; extend only with a transaction, wait only where a release is told.
@@ -119,6 +127,7 @@ struct lb_session {
   struct sql_lines lines;
   const char *work; /* a statement; NULL = there is no such option */
   bool works_apart;
+  bool blocks, patient; /* blocks: a try may wait at the server; patient: its latest one */
   struct sql_primary apart;
 };
 

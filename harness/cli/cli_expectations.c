@@ -35,7 +35,9 @@ static bool is_spared(const struct lb_cell *cell) {
   char why[300];
   const struct lb_topology *like =
       cell->topology->own && cell->topology->stands_for ? lb_topology_find(cell->topology->stands_for) : NULL;
-  return like && lb_fit(cell->scenario, cell->protocol, like, cell->guard, why, sizeof why) != LB_NA;
+  struct lb_cell there = *cell;
+  there.topology = like;
+  return like && lb_fit(&there, why, sizeof why) != LB_NA;
 }
 
 /* The [expect] line that says it, not the one that came from rules. */
@@ -83,8 +85,9 @@ static bool survives_without(const struct lb_cell *cell, const struct lb_rule *r
 /* The lock has not got what the guard asks for, wherever it is put. */
 static bool lacks_guard(const struct lb_cell *cell) {
   char why[300];
-  return lb_fit(cell->scenario, cell->protocol, cell->topology, cell->guard, why, sizeof why) == LB_NA &&
-         lb_fit(cell->scenario, cell->protocol, cell->topology, LB_GUARD_NONE, why, sizeof why) != LB_NA;
+  struct lb_cell bare = *cell;
+  bare.guard = LB_GUARD_NONE;
+  return lb_fit(cell, why, sizeof why) == LB_NA && lb_fit(&bare, why, sizeof why) != LB_NA;
 }
 
 /* True if no server can become primary in a failover, or the server to lose does not exist. Such a fault cannot happen,

@@ -238,7 +238,7 @@ static void pause_before_retry(struct lb_holder *h, const struct lb_lock *lock, 
 /* Until when the answer to a request that leaves now is waited for. */
 static lb_ns patience(const struct lb_holder *h, lb_ns deadline) {
   deadline = lb_earlier(deadline, lb_holder_due(h)); /* what it holds besides is renewed in time */
-  if (!h->request_ms || h->protocol->traits & (LB_TRAIT_QUEUES | LB_TRAIT_WAITS_INSIDE)) return deadline;
+  if (!h->request_ms || h->waits_inside || h->protocol->traits & LB_TRAIT_QUEUES) return deadline;
   return lb_earlier(deadline, lb_now(h->env) + (lb_ns)h->request_ms * LB_NS_PER_MS);
 }
 
@@ -342,7 +342,7 @@ static int ask_until_granted(struct lb_holder *h, struct lb_lock *lock, lb_ns de
   for (unsigned tries = 0;; tries++) {
     keep_up(h);
     h->asked = h->names_server ? lb_holder_server(h) : -ENOENT;
-    bool looked = h->protocol->traits & LB_TRAIT_WAITS_INSIDE && !lock->patient;
+    bool looked = h->waits_inside && !lock->patient;
     int r = lb_hook_call(h, LB_HOOK_TRY_ACQUIRE, lock, &h->grant, patience(h, deadline));
     h->refused |= r == LB_BUSY;
     bool waits = r == LB_BUSY || (looked && r == LB_TIMEOUT);

@@ -36,6 +36,7 @@ struct lb_holder {
   struct lb_rng rng;     /* backoff */
   enum lb_guard guard;
   bool polls;         /* does not use the protocol's hook wait */
+  bool waits_inside;  /* a try waits for its turn, if it may */
   int64_t poll_ms;    /* the pause before a try that follows a refusal (lb_poll_ms()); 0 = backoff */
   bool believes_late; /* also a grant whose lease was over when its answer was read (lb_believes_late()) */
   bool by_wall;       /* the protocol counts leases by the wall clock (lb_counts_by_wall()) */

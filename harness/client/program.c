@@ -313,6 +313,7 @@ void lb_program_begin(struct lb_program *p, const struct lb_client_plan *plan, c
                  .guard = plan->guard,
                  .permits = plan->permits,
                  .polls = !lb_wakes(plan->protocol, plan->options),
+                 .waits_inside = lb_waits_inside(plan->protocol, plan->options),
                  .poll_ms = lb_poll_ms(plan->protocol, plan->options),
                  .believes_late = lb_believes_late(plan->protocol, plan->options),
                  .by_wall = lb_counts_by_wall(plan->protocol, plan->options),

@@ -19,6 +19,7 @@
 #include "peers.h"
 #include "network/sandbox.h"
 #include "network/stall.h"
+#include "plan.h"
 #include "preload/skew.h"
 
 static unsigned of_servers(const struct lb_protocol *p, const struct lb_topology *t) {
@@ -74,6 +75,7 @@ const char *lb_fit_clocks_say(unsigned clocks, char *buf, size_t size) {
 struct fitting { /* of a system to a scenario */
   const struct lb_protocol *protocol;
   const struct lb_topology *topology;
+  bool inside;  /* its tries wait for their turn */
   bool renewed; /* in a loop of the client */
   char *why;    /* what stands against it; empty = nothing yet */
   size_t size;
@@ -217,7 +219,7 @@ static bool keeps_places(const struct fitting *f) {
   const struct lb_family *family = f->topology->family;
   if (!family->has_place) return false;
   if (family->has_session) return f->protocol->traits & LB_TRAIT_QUEUES && lb_proofs(f->protocol)->session_id;
-  return f->protocol->traits & (LB_TRAIT_QUEUES | LB_TRAIT_WAITS_INSIDE);
+  return f->inside || f->protocol->traits & LB_TRAIT_QUEUES;
 }
 
 /* Without servers, `primary` is the service that an adapter finds by itself. */
@@ -347,10 +349,14 @@ static void check_guard_of_many(struct fitting *f, const struct lb_scenario *sce
 /* What holds on every machine comes first: a cell that means nothing misses nothing. Then from what
  * stops every cell of the topology to what stops this one, because only the first reason is
  * told. */
-enum lb_verdict lb_fit(const struct lb_scenario *scenario, const struct lb_protocol *protocol,
-                       const struct lb_topology *topology, enum lb_guard guard, char *why, size_t size) {
+enum lb_verdict lb_fit(const struct lb_cell *cell, char *why, size_t size) {
+  const struct lb_scenario *scenario = cell->scenario;
+  const struct lb_protocol *protocol = cell->protocol;
+  const struct lb_topology *topology = cell->topology;
+  const enum lb_guard guard = cell->guard;
   struct fitting fitting = {.protocol = protocol, .topology = topology, .why = why, .size = size}, *f = &fitting;
   why[0] = '\0';
+  f->inside = lb_waits_inside(protocol, cell->options);
   f->renewed = protocol->traits & LB_TRAIT_LEASED && protocol->extend &&
                (scenario->renew || protocol->traits & LB_TRAIT_RENEWED);
   if (protocol->traits & LB_TRAIT_FLOOR &&

@@ -13,8 +13,8 @@
 /* LB_VERDICT_NONE if it can be run, with an empty `why`. LB_NA if the question means nothing there,
  * whatever the machine; else LB_SKIPPED if something is missing here; `why` says the first reason.
  * Controller's thread. */
-enum lb_verdict lb_fit(const struct lb_scenario *scenario, const struct lb_protocol *protocol,
-                       const struct lb_topology *topology, enum lb_guard guard, char *why, size_t size);
+struct lb_cell;
+enum lb_verdict lb_fit(const struct lb_cell *cell, char *why, size_t size);
 
 /* The first step or fault of it that would touch the servers, or the network; NULL = it does something to clients only,
  * so that it may be run on servers of the user's own. */

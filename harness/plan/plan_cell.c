@@ -82,8 +82,7 @@ static void leave_out(struct lb_cell *cell, const struct lb_wanted *wanted) {
   const char *why = has_no_meaning(cell);
   if (!why) why = means_nothing(cell, wanted);
   if (why) snprintf(cell->skip, sizeof cell->skip, "%s", why);
-  enum lb_verdict fit =
-      why ? LB_NA : lb_fit(cell->scenario, cell->protocol, cell->topology, cell->guard, cell->skip, sizeof cell->skip);
+  enum lb_verdict fit = why ? LB_NA : lb_fit(cell, cell->skip, sizeof cell->skip);
   cell->means_nothing = fit == LB_NA;
 }
 

@@ -240,6 +240,20 @@ TEST(an_option_says_whether_waiters_are_told) {
   assert_false(lb_wakes(&f->protocol, values));
 }
 
+TEST(an_option_says_whether_a_try_waits_for_its_turn) {
+  static const char *const words[] = {"poll", "block", NULL};
+  static const struct lb_option options[] = {{.name = "wait", .type = LB_OPT_CHOICE, .words = words}, {0}};
+  union lb_value values[] = {{.i = 1}};
+  assert_false(lb_waits_inside(&f->protocol, values)); /* no such option */
+  f->protocol.options = options;
+  assert_true(lb_waits_inside(&f->protocol, values));
+  assert_false(lb_waits_inside(&f->protocol, NULL));
+  values[0].i = 0;
+  assert_false(lb_waits_inside(&f->protocol, values));
+  f->protocol.traits |= LB_TRAIT_WAITS_INSIDE;
+  assert_true(lb_waits_inside(&f->protocol, values));
+}
+
 TEST(an_unknown_outcome_that_the_server_confirms_is_a_grant) {
   f->session.acquires[0] = LB_UNKNOWN;
   memcpy(f->session.resolves, (int[]){LB_UNKNOWN, LB_OK}, 2 * sizeof(int));
@@ -392,7 +406,7 @@ TEST(a_library_that_waits_inside_waits_after_its_first_try_whatever_that_said) {
   static const int firsts[] = {LB_BUSY, LB_TIMEOUT};
   for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++) {
     start_afresh();
-    f->protocol.traits |= LB_TRAIT_WAITS_INSIDE;
+    f->holder.waits_inside = true;
     f->holder.names_server = true;
     f->session.acquires[0] = firsts[i];
     acquire(100, LB_OK);

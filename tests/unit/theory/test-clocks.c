@@ -8,6 +8,7 @@
 #include "test.h"
 #include "backends/registry.h"
 #include "plan/fit.h"
+#include "plan/plan.h"
 #include "plan/system.h"
 #include "plan/settings.h"
 #include "theory/theory.h"
@@ -26,9 +27,10 @@ static void look_at(const struct lb_scenario *s, const struct lb_protocol *p, co
   unsigned of = lb_fit_clocks_of(p, options, t);
   snprintf(system, sizeof system, "%s@%s", p->name, t->name);
   for (enum lb_guard guard = LB_GUARD_NONE; guard < LB_GUARD_COUNT; guard++) {
+    const struct lb_cell cell = {.scenario = s, .protocol = p, .topology = t, .guard = guard, .options = options};
     enum lb_verdict verdict = lb_theory_expects(s, p, options, t, guard);
     if (verdict == LB_NA || verdict == LB_VERDICT_NONE || !lb_scenario_asks(s, system) ||
-        lb_fit(s, p, t, guard, why, sizeof why) == LB_NA)
+        lb_fit(&cell, why, sizeof why) == LB_NA)
       continue;
     if (of & lb_fit_clocks_set(s)) ret->put++;
     else if (ret->unread++ < 20)

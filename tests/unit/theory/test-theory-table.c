@@ -39,7 +39,7 @@ static const char *root(void) { return getenv("LB_SOURCE_DIR"); }
 
 static bool can_be_put(const struct lb_cell *cell) {
   char why[300];
-  return lb_fit(cell->scenario, cell->protocol, cell->topology, cell->guard, why, sizeof why) != LB_NA;
+  return lb_fit(cell, why, sizeof why) != LB_NA;
 }
 
 static int add_file(const char *path) {
