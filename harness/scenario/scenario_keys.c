@@ -428,7 +428,8 @@ static int add_premise(const struct lb_scenario_key *key, struct lb_scenario *sc
 static int add_option(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *value,
                       struct lb_error *err) {
   const char *dot = strchr(value, '.'), *equals = strchr(value, '=');
-  bool form = dot && equals && dot > value && equals > dot + 1 && equals[1] && strcspn(value, " \t") == strlen(value);
+  bool form =
+      dot && equals && dot > value && equals > dot + 1 && equals[1] && strcspn(value, " \t") > (size_t)(equals - value);
   if (!form) return lb_refuse(err, "%s = %s: expected %s", key->name, value, lb_scenario_type_name(key->type));
   LB_APPEND(scenario->options, scenario->option_count) = lb_need_text(value);
   return 0;

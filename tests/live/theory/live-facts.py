@@ -56,6 +56,7 @@ ROWS = (
     Row("queue", "ending", "lasting", "in-line", "dead-waiter", "safe", "stuck", "waiter-dies"),
     Row("comes-first", "asked", "readers", "redis-rw@redis", "writer-starves", "safe", "stuck", "readers-keep-coming", also="waits=by-lease"),
     Row("waits", "by-lease", "asking", "sound", "clock-drift-10", "safe", "violated", "server-clock-fast"),
+    Row("waits", "inside", "asking", "pg-advisory@pg", "work-waits", "stuck", "safe", "work-waits", also="number=sequence"),
     Row("end", "set-together", "set-later", "two-steps", "crash-unheard", "safe", "stuck", "holder-dies-unheard"),
     Row("lost", "owned", "forgotten", "forgets", "lost-reply", "safe", "delayed", "grant-answer-lost"),
     Row("lost-release", "repeated", "forgotten", "no-end", "lost-release", "safe", "stuck", "release-lost", also="ends=never"),

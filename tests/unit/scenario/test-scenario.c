@@ -211,10 +211,11 @@ TEST(a_timeline_keeps_its_lines_and_its_memory) {
 
 /* Their form only: the reader knows no protocol. */
 TEST(options_of_protocols_are_kept_as_they_stand) {
-  good(SCENARIO WORKLOAD "option = zk-sequential.recipe=yes\noption = a.b==\n" EXPECT);
-  assert_int_equal(s.option_count, 2);
+  good(SCENARIO WORKLOAD "option = zk-sequential.recipe=yes\noption = a.b==\noption = a.c=d e\n" EXPECT);
+  assert_int_equal(s.option_count, 3);
   assert_string_equal(s.options[0], "zk-sequential.recipe=yes");
   assert_string_equal(s.options[1], "a.b==");
+  assert_string_equal(s.options[2], "a.c=d e"); /* a statement of SQL */
   static const char *const wrong[] = {"recipe=yes", "a.b", ".b=1", "a.=1", "a.b=", "a=b.c", "a.b = 1"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     char text[100], message[200];

@@ -226,6 +226,8 @@ static bool is_left_out(const char *suite, const char *path, const struct lb_sui
                                        "/work-ddl.ini",
                                        "/idle-session.ini",
                                        "/summer-time.ini",
+                                       "/work-waits.ini",
+                                       "/work-waits-inside.ini",
                                        "/shut-down.ini",
                                        "/slot-moved.ini",
                                        "/stalled-leader.ini",
