@@ -79,6 +79,8 @@ systems_of() { # NAME
     dead-lease*) echo etcd-lease@etcd-x3 ;;
     waiter-ended* | waiter-cut-off* | two-nodes*) echo etcd-lease@etcd-x3 ;;
     both-upgrade*) echo redis-rw@redis ;;
+    work-*) echo pg-for-update@pg ;;
+    idle-session*) echo pg-advisory@pg ;;
     *) grep -qE '^step = .*(failover|primary|replica)' "$dir/$1" && echo redis-token@sentinel || echo redis-token@redis ;;
   esac
 }
@@ -112,7 +114,7 @@ cells "$dir"/sharp-*.json >"$dir/sharp-cells"
 for path in $names; do
   copy=$(basename "$path" .ini)
   # Who does not hold does not come to the point at which a holder is to hang.
-  check "$copy ran" grep -qE "^$copy [^ ]* undecided (the premise .* does not hold|hang .*: it never passed that point|delete key on .*|client 2 reopen .*: it holds the lock.*)" "$dir/cells"
+  check "$copy ran" grep -qE "^$copy [^ ]* undecided (the premise .* does not hold|hang .*: it never passed that point|delete key on .*|client 2 reopen .*: it holds the lock.*|end renewals of client 1: nothing of it is renewed)" "$dir/cells"
   check "$copy: nowhere safe, violated, stuck or delayed" sh -c '! grep -E "^$0 [^ ]* (safe|violated|stuck|delayed|mixed)" "$1"' "$copy" "$dir/cells"
 done
 for system in redis-token@redis redlock@redis-x3 redlock@redis-x5; do
