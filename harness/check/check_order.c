@@ -175,6 +175,7 @@ static void look_at(struct lb_check *c, struct order *o, const struct lb_history
     case LB_EV_RENEWED: c->renewals++; break;
     case LB_EV_UNKNOWN: c->unknown_acquires++; break;
     case LB_EV_LEFT: count_left(c, h, e); break;
+    case LB_EV_WORK_FAILED: c->work_failed++; break;
     default: break;
   }
 }

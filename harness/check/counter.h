@@ -136,6 +136,8 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .help = "longest time that one client asked, until a grant or its last refusal")                                                          \
   X(int64_t, servers_left, .name = "servers_left", .group = LB_COUNT_LIVENESS, .only = LB_IF_SEEN,                                            \
     .places = LB_IN_TRIALS, .help = "steps that saw a server leave the others")                                                               \
+  X(uint64_t, work_failed, .name = "work_failed", .group = LB_COUNT_LIVENESS, .places = LB_IN_TRIALS,                                         \
+    .help = "work of holders that failed, for whatever reason, or was not over in time")                                                      \
   X(double, measured_s, .name = "measured_s", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .unit = "s",                                  \
     .decimals = 3, .only = LB_IF_MEASURED, .places = LB_IN_TRIALS, .help = "length of the measured window")                                   \
   X(double, grants_per_s, .name = "grants_per_s", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS,                                           \

@@ -424,7 +424,9 @@ int lb_holder_work(struct lb_holder *h, lb_ns deadline) {
   char name[LB_KEY_NAME_MAX];
   if (!h->holding) return LB_BUSY;
   struct lb_lock lock = lb_holder_lock(h, h->key, name);
-  return lb_hook_call(h, LB_HOOK_WORK, &lock, &h->grant, deadline);
+  int r = lb_hook_call(h, LB_HOOK_WORK, &lock, &h->grant, deadline);
+  if (r != LB_OK) lb_holder_record(h, LB_EV_WORK_FAILED, (struct lb_event){0});
+  return r;
 }
 
 /* ---- a release of what it does not hold ---- */

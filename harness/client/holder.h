@@ -95,7 +95,7 @@ int lb_holder_acquire(struct lb_holder *holder, uint32_t key, lb_ns deadline);
 /* Ends the hold. Event `release`, point "before-release", the request, then `released` or `lost`. LB_OK, LB_LOST,
  * LB_UNKNOWN (kept as a debt). LB_BUSY: it held nothing, but debts are paid. */
 int lb_holder_release(struct lb_holder *holder, lb_ns deadline);
-/* The hook work, which the protocol has to have. LB_BUSY: it held nothing. */
+/* The hook work, which the protocol has to have. Event `work-failed`, unless LB_OK. LB_BUSY: it held nothing. */
 int lb_holder_work(struct lb_holder *holder, lb_ns deadline);
 /* The hold is another client's to release: it does not end yet, and this client neither renews nor uses it. LB_OK.
  * LB_BUSY: it held nothing. */

@@ -69,6 +69,7 @@ enum lb_event_kind {
   LB_EV_RENEW,   /* of a client, no fact: a renewal is about to be sent; it neither begins nor ends a hold */
   LB_EV_EXPIRED, /* of a client, no fact: its hold ended with its lease, whatever the client knew */
   LB_EV_LEASES,  /* every hold of the history ends with its lease; `ms`: the length of those of which none is said */
+  LB_EV_WORK_FAILED, /* of a client, no fact: its work under the lock failed or was not over in time */
 };
 
 enum {

@@ -321,6 +321,7 @@ static int rank_of(const struct story *y, size_t i) {
   switch (e->kind) {
     case LB_EV_CRASH:
     case LB_EV_LOST:
+    case LB_EV_WORK_FAILED:
     case LB_EV_EXPIRED: return 0;
     case LB_EV_GRANTED:
     case LB_EV_WRITE: return y->mark[i].flags && y->h->count <= SHORT ? 0 : 1;

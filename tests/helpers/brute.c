@@ -406,6 +406,7 @@ static void judge_grants(const struct scene *s, struct lb_check *c) {
   for (size_t i = 0; i < h->count; i++) {
     c->unknown_acquires += e[i].kind == LB_EV_UNKNOWN;
     c->renewals += e[i].kind == LB_EV_RENEWED;
+    c->work_failed += e[i].kind == LB_EV_WORK_FAILED;
     if (e[i].kind != LB_EV_GRANTED) continue;
     c->grants++;
     c->token_regressions += e[i].flags & LB_EVF_FENCE && has_old_number(s, i);

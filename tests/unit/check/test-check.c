@@ -167,6 +167,20 @@ TEST(servers_that_left_are_counted) {
   }
 }
 
+TEST(work_that_failed_counts_and_ends_no_hold) {
+  struct lb_history history;
+  struct lb_check check;
+  parse(
+      "{\"format\":2}\n{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n"
+      "{\"t\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"work-failed\"}\n{\"t\":3,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\"}\n",
+      &history);
+  lb_check_history(&history, &check);
+  assert_int_equal(check.work_failed, 1);
+  assert_int_equal(check.double_holds, 1);
+  lb_check_clear(&check);
+  lb_history_clear(&history);
+}
+
 TEST(the_brute_checker_agrees_on_them) {
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
     struct lb_history history;
