@@ -223,10 +223,11 @@ expect 'binary garbage as a scenario' 2 'garbage.ini' "$bin" run "$dir/garbage.i
 scenario system.ini "$(echo "$good" | sed 's/^local@none/locl@none/')"
 expect 'an expectation for an unknown system' 2 "unknown protocol 'locl', did you mean 'local'" "$bin" run "$dir/system.ini"
 
+abi=$(sed -n 's/^#define LB_ABI //p' "$LB_SOURCE_DIR"/backends/backend.h)
 again='compile it again against backends/backend.h$'
-expect 'a plugin for a later contract' 2 "plugin-abi.so: built for contract 999, this tool has contract 4: $again" \
+expect 'a plugin for a later contract' 2 "plugin-abi.so: built for contract 999, this tool has contract $abi: $again" \
   "$bin" list --plugin "$plugins/plugin-abi.so"
-expect 'a plugin that was compiled for contract 1' 2 "plugin-contract1.so: built for contract 1, this tool has contract 4: $again" \
+expect 'a plugin that was compiled for contract 1' 2 "plugin-contract1.so: built for contract 1, this tool has contract $abi: $again" \
   "$bin" list --plugin "$plugins/plugin-contract1.so"
 expect 'a choice that is none' 2 "-s rogue.fault=hang: expected one of none, hangs, .*; did you mean 'hangs'" \
   "$bin" run control --plugin "$plugins/plugin-rogue.so" -s rogue.fault=hang
