@@ -83,6 +83,13 @@ const char *lb_process_peers_installer(void) {
   return path;
 }
 
+const char *lb_process_servers_installer(void) {
+  static char path[PATH_MAX + 20];
+  if (!lb_process_is_installed()) return "./bench servers";
+  snprintf(path, sizeof path, "%s/setup/servers", installed());
+  return path;
+}
+
 /* The kernel shows what stands in the memory of the original arguments, so that is what gets
  * overwritten. */
 

@@ -18,6 +18,8 @@ const char *lb_process_root(void);
 bool lb_process_is_installed(void);
 /* What installs the libraries of others: "./bench peers", or a script of an installed program. Not to be freed. */
 const char *lb_process_peers_installer(void);
+/* The same of other versions of servers: "./bench servers", or a script. */
+const char *lb_process_servers_installer(void);
 
 /* Forgets settings that client libraries and servers would pick up on their own: a PGOPTIONS can change a verdict. It
  * does so for this process and those that it starts from now on. */
