@@ -156,7 +156,7 @@ static int follow_parent(pid_t parent) {
 
 /* *step is the one that failed. It does not return when all of them succeed. */
 static int prepare(const struct launch *l, enum launch_step *step) {
-  int r;
+  int r, program;
   *step = AT_SIGNALS;
   if ((r = reset_signals()) < 0) return r;
   *step = AT_LOG;
@@ -167,6 +167,7 @@ static int prepare(const struct launch *l, enum launch_step *step) {
   if (l->root && (r = lb_root_enter(l->root, l->keep)) < 0) return r;
   *step = AT_FOLDER;
   if (l->dir && chdir(l->dir) < 0) return -errno;
+  program = open(l->path, O_PATH | O_CLOEXEC); /* it may lie where only root comes by its path: below /root */
   *step = AT_USER;
   if ((r = become_user(l)) < 0) return r;
   *step = AT_REACH;
@@ -178,6 +179,8 @@ static int prepare(const struct launch *l, enum launch_step *step) {
   *step = AT_EXEC;
   close_range(3, ~0U, CLOSE_RANGE_CLOEXEC); /* the report pipe must live until exec succeeds */
   execve(l->path, (char *const *)l->argv, l->env);
+  if (errno == EACCES && program >= 0)
+    syscall(SYS_execveat, program, "", (char *const *)l->argv, l->env, AT_EMPTY_PATH);
   return -errno;
 }
 
