@@ -49,6 +49,8 @@ fenced_nobody() { # RUN SCENARIO.SYSTEM: the trial noted, after the failover, a 
 own() { # NAME, with steps (and sections) on standard input: a scenario of this test
   printf '[scenario]\ntitle = t\nquestion = q\nrefuted = r\nmin_handoffs = 0\n[workload]\nclients = 2\nttl_ms = 2000\n' >"$dir/$1.ini"
   cat >>"$dir/$1.ini"
+  guards=$(sed -n 's/^\[expect \([a-z]*\)\]$/, \1/p' "$dir/$1.ini" | tr -d '\n')
+  sed -i "s/^refuted = r\$/&\nguards = none$guards/" "$dir/$1.ini"
   grep -q '^\[expect' "$dir/$1.ini" || printf '[expect]\nredis-token@redis = race: it is a test\n' >>"$dir/$1.ini"
 }
 
