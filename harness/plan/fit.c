@@ -375,10 +375,12 @@ enum lb_verdict lb_fit(const struct lb_cell *cell, char *why, size_t size) {
     if (scenario->premises[i].server.kind == LB_ROLE_PROXY && !topology->family->fronted) miss(f, "%s", no_proxy);
   /* A campaign leaves out the faults that a system has no host for. */
   for (size_t i = 0; i < scenario->fault_count && topology->data_count > 0; i++) check_meaning(f, &scenario->faults[i]);
-  for (const struct lb_step *step = scenario->steps; step < scenario->steps + scenario->step_count; step++)
+  for (size_t i = 0; i < scenario->step_count; i++) {
+    const struct lb_step *step = &scenario->steps[i];
     if (step->verb == LB_STEP_RELEASE_ANYWAY && protocol->traits & LB_TRAIT_FOREIGN &&
         !lb_foreign_takes_tokens(protocol) && has_newer(scenario, step))
       miss(f, "%s: an adapter without can=token is not told for which grant a release is", step->text);
+  }
   check_driver(f, scenario);
   check_ttl(f, scenario);
   if (why[0]) return LB_NA;

@@ -518,7 +518,7 @@ without_matplotlib true 2>/dev/null || no_matplotlib='no user namespaces here, o
 type -P sudo >/dev/null && no_sudo_check='sudo is installed here' || no_sudo_check=$no_namespaces
 type -P clang valgrind >/dev/null || no_sanitizers='no clang or valgrind'
 
-echo 1..42
+echo 1..43
 check help_names_both_commands_and_builds_nothing
 check help_has_as_many_columns_as_there_are
 check help_goes_on_to_the_program_once_it_is_built

@@ -106,7 +106,7 @@ check 'and leaves nothing' test ! -e "$dir/refused"
 ends 'no folder' 2 '' '^lockbench: compare: expected two results folders, or one$' "$bin" compare
 ends 'three folders' 2 '' '^lockbench: compare: expected two results folders, or one$' "$bin" compare a b c
 ends 'no such folder' 2 '' '^lockbench: /nonexistent/run.json: No such file or directory$' "$bin" compare "$dir/a" /nonexistent
-ends 'a run without variants alone' 2 '' 'has no variants of a scenario: expected two results folders' "$bin" compare "$dir/a"
+ends 'a run without variants alone' 2 '' 'has no variants of a scenario and no servers of two versions: expected two results folders' "$bin" compare "$dir/a"
 ends 'runs that measured nothing' 2 '' '^lockbench: compare: the runs have no measured cell in common$' "$bin" compare "$dir/steps" "$dir/steps"
 ends 'a list that no scenario takes' 2 '' '^lockbench: -s hold_ms: no scenario of this run has such a key$' "$bin" run control -b local -s hold_ms=1,2
 ends 'a misspelt option' 2 '' "unknown option '--anyways', did you mean '--anyway'" "$bin" compare --anyways a b
