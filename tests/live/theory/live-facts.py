@@ -100,7 +100,7 @@ def play(out, row):
 def run(folder, row):
     """A trial stays undecided where the machine stalled in it. That is no answer, so it is asked again."""
     for attempt in range(ATTEMPTS):
-        cell, said = play(pathlib.Path(folder, f"{row.fact}-{attempt}"), row)
+        cell, said = play(pathlib.Path(folder, f"{row.fact}-{row.scenario}-{attempt}"), row)
         if cell.get("verdict") != "undecided":
             break
     return cell, said
