@@ -267,7 +267,7 @@ def compare_verdicts(c, run):
     for (scenario, system, guard), cell in run.cells.items():
         first = run.first_version(system)
         other = run.cells.get((scenario, first, guard))
-        if not first or not other or not cell["decided"] or not other["decided"]:
+        if not first or not other or "undecided" in (cell["verdict"], other["verdict"]) or not cell["decided"] or not other["decided"]:
             continue
         if cell["verdict"] == other["verdict"]:
             c.same_verdicts += 1
