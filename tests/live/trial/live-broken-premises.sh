@@ -59,7 +59,7 @@ systems_of() { # NAME
   case $1 in
     lagging-follower*) echo zk-sequential@zk-x3 ;;
     vanished-ahead* | clock-jump-monotonic*) echo zk-sequential@zk ;;
-    clock-client-let-go*) echo pg-lease-client@pg ;;
+    clock-client-let-go* | summer-time*) echo pg-lease-client@pg ;;
     cluster-failover* | slot-moved*) echo redis-token@cluster ;;
     restart-delayed* | redlock-* | majority-down* | hung-holder-limited* | hung-holder-unlimited*) echo redlock@redis-x3 ;;
     amnesia*) echo etcd-lease@etcd-x3 ;;
