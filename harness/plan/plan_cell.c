@@ -48,10 +48,25 @@ static const struct lb_expect *own_expect(const struct lb_plan *plan, enum lb_gu
   return NULL;
 }
 
+/* A scenario's file knows no origins: what it says of a system holds for each version of its servers. */
+static void name_without_origin(const struct lb_cell *cell, char ret[LB_SYSTEM_MAX]) {
+  const struct lb_topology *t = cell->topology;
+  snprintf(ret, LB_SYSTEM_MAX, "%s@%s", cell->protocol->name, t->base ? t->base : t->name);
+}
+
+/* And what it says of a system, for servers of the user's own that are like it. */
+static void name_like(const struct lb_cell *cell, char ret[LB_SYSTEM_MAX]) {
+  const struct lb_topology *t = cell->topology;
+  if (t->own) snprintf(ret, LB_SYSTEM_MAX, "%s@%s", cell->protocol->name, t->stands_for);
+  else name_without_origin(cell, ret);
+}
+
 /* What means nothing for what the cell is, and not for what its steps need. A scenario that names the guard gets it,
  * and so does a user who asks for that one guard. */
 static const char *means_nothing(const struct lb_cell *cell, const struct lb_wanted *wanted) {
   const struct lb_scenario *s = cell->scenario;
+  char like[LB_SYSTEM_MAX];
+  name_without_origin(cell, like);
   bool guard_asked = wanted->guard_named || (s->guards && lb_scenario_asks_under(s, cell->guard));
   if (cell->guard != LB_GUARD_NONE && !guard_asked && (s->kind == LB_KIND_LOAD || s->control))
     return "nothing overtakes a client here, so no guard has anything to stop";
@@ -59,7 +74,7 @@ static const char *means_nothing(const struct lb_cell *cell, const struct lb_wan
     return "it is asked under a guard, without which its client works on past its lease";
   if (wanted->product && !wanted->guard_named && !lb_scenario_asks_under(s, cell->guard))
     return "it is asked without such a guard, which has nothing to stop here";
-  if (wanted->product && !cell->own && !lb_scenario_asks(s, cell->system))
+  if (wanted->product && !cell->own && !lb_scenario_asks(s, like))
     return "it is asked of a choice of locks (`systems` in its file)";
   bool catches = s->control && s->kind != LB_KIND_CAMPAIGN;
   if (wanted->product && cell->protocol->traits & LB_TRAIT_UNSAFE && !(cell->protocol->traits & LB_TRAIT_FLOOR) &&
@@ -108,12 +123,7 @@ static bool is_there(const struct lb_plan *plan, const struct lb_cell *cell) {
 /* What a scenario says of servers of the user's own goes before what it says of those that are like them. */
 static const struct lb_expect *stated_of(const struct lb_cell *cell) {
   char like[LB_SYSTEM_MAX];
-  if (cell->topology->base) {
-    snprintf(like, sizeof like, "%s@%s", cell->protocol->name, cell->topology->base);
-    return lb_scenario_expect_like(cell->scenario, cell->system, like, cell->guard);
-  }
-  if (!cell->topology->own) return lb_scenario_expect(cell->scenario, cell->system, cell->guard);
-  snprintf(like, sizeof like, "%s@%s", cell->protocol->name, cell->topology->stands_for);
+  name_like(cell, like);
   return lb_scenario_expect_like(cell->scenario, cell->system, like, cell->guard);
 }
 

@@ -237,7 +237,7 @@ enum lb_verdict lb_theory_expects(const struct lb_scenario *scenario, const stru
   char system[LB_SYSTEM_MAX];
   struct lb_facts facts;
   struct lb_prediction prediction;
-  snprintf(system, sizeof system, "%s@%s", protocol->name, topology->name);
+  snprintf(system, sizeof system, "%s@%s", protocol->name, topology->base ? topology->base : topology->name);
   const struct lb_expect *line = lb_scenario_expect(scenario, system, guard);
   if (line) return line->verdict;
   lb_facts_of(protocol, options, topology, scenario, &facts);

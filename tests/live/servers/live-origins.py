@@ -61,6 +61,13 @@ def test_runs(home, folder):
     check(listing(home / "small") == before, "nothing was written into the root")
 
 
+def test_suite(folder):
+    """What a scenario's `systems` names, it is asked of whichever version of the servers."""
+    (folder / "one.ini").write_text("[suite]\ntitle = one\nquestion = one?\n\n[late-release]\n")
+    call(LOCKBENCH, "suite", str(folder / "one.ini"), "-b", "redis-del@redis:small", "-g", "none", "-n", "1", "-o", str(folder / "suite"))
+    check(verdicts(folder / "suite")[0] == {("late-release", "redis-del@redis:small"): "violated"}, "a suite asks a version what it asks the system", verdicts(folder / "suite")[0])
+
+
 def test_refusals(folder):
     for system, needle in (("redis:smal", "did you mean 'small'"), ("redis:", "unknown origin ''"), ("redis:../nowhere", "expected a folder"), ("none:small", "has no servers"), ("rediss:small", "unknown topology 'rediss'")):
         done = call(LOCKBENCH, "run", "control", "-b", f"redis-token@{system}", "-o", str(folder / "refused"))
@@ -104,6 +111,7 @@ with tempfile.TemporaryDirectory(prefix="lockbench-origins-") as work:
     (home / "links/bin").mkdir(parents=True)
     (home / "links/bin/redis-server").symlink_to(PROGRAM)
     test_runs(home, at / "run")
+    test_suite(at)
     test_refusals(at)
     test_script(home)
 sys.exit(tap.end())
