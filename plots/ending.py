@@ -9,6 +9,7 @@ shell says of SIGPIPE: nothing is printed then.
 """
 
 import contextlib
+import difflib
 import errno
 import os
 import sys
@@ -19,6 +20,13 @@ FAILED, BAD_INPUT, INTERRUPTED, READER_GONE = 1, 2, 130, 141
 
 class BadInput(Exception):
     """One line: the file, what was found, what was expected."""
+
+
+def near(word, words):
+    """The word that is meant by one of a slip of the pen, the first of several; or None."""
+    ratios = [(difflib.SequenceMatcher(None, word, other).ratio(), other) for other in words]
+    best = max(ratios, key=lambda pair: pair[0], default=(0, None))
+    return best[1] if best[0] >= 0.6 else None
 
 
 def _say(text):

@@ -8,7 +8,6 @@
 """
 
 import csv
-import difflib
 import glob
 import json
 import os
@@ -32,13 +31,6 @@ COST_RUNS = ("results/reference-speed", "results/reference")  # the first one th
 def wrapped(text, first, rest):
     """Text in lines of at most COLUMNS, behind `first`, then behind `rest` blanks."""
     return textwrap.fill(text, COLUMNS, initial_indent=first, subsequent_indent=" " * rest, break_long_words=False, break_on_hyphens=False)
-
-
-def hint(word, words):
-    """The nearest one, the first of several."""
-    near = [(difflib.SequenceMatcher(None, word, other).ratio(), other) for other in words]
-    best = max(near, key=lambda pair: pair[0], default=(0, None))
-    return best[1] if best[0] >= 0.6 else None
 
 
 def table_of(file):
@@ -176,7 +168,7 @@ def meant(words):
                 [s[0] for s in scenarios if begins(s[0], word)])
         found = next((way for way in ways if way), None)
         if not found:
-            near = hint(word, [name for s in scenarios for name in s[:2] if name])
+            near = ending.near(word, [name for s in scenarios for name in s[:2] if name])
             raise ending.BadInput(f"which --survive {word}: no scenario and no attack" +
                                   (f", did you mean '{near}'?" if near else ", see `list scenarios` and scenarios/theory/rules.ini"))
         chosen |= set(found)
@@ -202,7 +194,7 @@ def systems_on(servers, systems):
             known = [line.split()[0] for line in asked("list", "topologies").splitlines() if line.strip()]
             if word in known:
                 raise ending.BadInput(f"which --on {word}: no lock of the group all is there")
-            near = hint(word, known)
+            near = ending.near(word, known)
             raise ending.BadInput(f"which --on {word}: unknown servers" + (f", did you mean '{near}'?" if near else ", see `list topologies`"))
         chosen += [name for name in there if name not in chosen]
     return chosen

@@ -35,8 +35,9 @@ int lb_cli_list_origins(void);
 /* `list expectations [SYSTEMS [SCENARIO...]]` (cli_expectations.c). An exit code. */
 int lb_cli_list_expectations(const struct lb_args *args);
 /* Runs a script of plots/ in a process of its own, with these words and with what stands in `input` (NULL = our
- * standard input), and prints what it says. Its exit code (cli_report.c). */
-int lb_cli_run_script(const char *script, const char *const words[], size_t count, FILE *input);
+ * standard input). What it prints goes to `output` (NULL = to our standard output, printable). Its exit code
+ * (cli_report.c). */
+int lb_cli_run_script(const char *script, const char *const words[], size_t count, FILE *input, FILE *output);
 /* What `report` does with a results folder: also the end of a suite, where one line says all (`quiet`). An exit
  * code. */
 int lb_cli_draw_report(const char *dir, bool quiet);
@@ -166,9 +167,9 @@ int lb_cli_exit_of_place(int error, const char *out);
 int lb_cli_try_folder(const char *command, const char *path, const char *out);
 /* An --expect, taken apart: 0 and *ret, or -1 after one line on stderr. Without a guard of its own it is of `guard`. */
 int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret);
-/* The history of a file, or of standard input for "-" (cli_history.c). 0 (release with
- * lb_history_clear()), or LB_EXIT_USAGE after one line on stderr, with *ret empty. */
-int lb_cli_load_history(const char *word, struct lb_history *ret);
+/* The history of a file, or of standard input for "-" (cli_history.c). as: what operations of other tools are called, or
+ * NULL. 0 (release with lb_history_clear()), or an exit code after one line on stderr, with *ret empty. */
+int lb_cli_load_history(const char *word, const char *as, struct lb_history *ret);
 /* Where a hunt has not begun in `folder`, the last part of which is its system's: what shards below `of_hunt` have seen
  * is its journal. Names a shard that is missing. An exit code, other than 0 after one line on stderr. */
 int lb_cli_hunt_join(const char *of_hunt, const char *folder);

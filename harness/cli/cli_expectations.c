@@ -367,7 +367,7 @@ static int predict_command(const struct lb_args *args) {
   FILE *table = tmpfile();
   if (!table) return lb_complain(LB_EXIT_FAILURE, "predict: cannot make a temporary file");
   r = list(system.name, NULL, 0, true, table);
-  if (r == 0) r = lb_cli_run_script("predict.py", words, words[3] ? 4 : 3, table);
+  if (r == 0) r = lb_cli_run_script("predict.py", words, words[3] ? 4 : 3, table, NULL);
   fclose(table);
   return r;
 }
@@ -394,7 +394,7 @@ static int which_command(const struct lb_args *args) {
   return lb_cli_run_script("predict.py",
                            (const char *[]){"which", args->json ? "--json" : "--text", lb_guard_name(guard),
                                             args->survive, args->on ? args->on : ""},
-                           5, NULL);
+                           5, NULL, NULL);
 }
 
 const struct lb_cli_command lb_command_which = {

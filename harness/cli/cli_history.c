@@ -3,7 +3,7 @@
  * Commands that read what a trial or a run has left. `check` judges a history again, ours or another tool's, without
  * servers. `explain` tells its story, or those of a run.
  *
- * The form of a history is told by its first bytes, not by its name.
+ * The form of a history is told by its first bytes, not by its name. plots/operations.py reads those of other tools.
  */
 #include "cli.h"
 
@@ -21,7 +21,6 @@
 #include "history/history.h"
 #include "history/history_lease.h"
 #include "history/history_load.h"
-#include "history/history_names.h"
 #include "scenario/scenario.h"
 #include "show/explain_run.h"
 
@@ -30,22 +29,42 @@ bool lb_cli_is_run_folder(const char *path) {
   return snprintf(file, sizeof file, "%s/run.json", path) < (int)sizeof file && access(file, F_OK) == 0;
 }
 
-int lb_cli_load_history(const char *word, struct lb_history *ret) {
+struct foreign {
+  const char *as;
+  int exit; /* of the script that has complained, else 0 */
+};
+
+/* The script makes JSON lines, each with the line of its operation. */
+static int read_foreign(void *of, const struct lb_history_bytes *from, struct lb_history *ret, struct lb_error *err) {
+  struct foreign *f = of;
+  FILE *input = tmpfile(), *lines = tmpfile();
+  int r = -EIO;
+  if (!input || !lines || fwrite(from->data, 1, from->size, input) != from->size || fflush(input) != 0)
+    lb_error(err, r, "%s: cannot write a temporary file: %s", from->name, strerror(errno));
+  else if ((f->exit = lb_cli_run_script("operations.py", (const char *[]){from->name, f->as}, f->as ? 2 : 1, input,
+                                        lines)) == 0)
+    rewind(lines), r = lb_history_read(fileno(lines), from->name, NULL, ret, err);
+  ret->lines = r == 0;
+  if (input) fclose(input);
+  if (lines) fclose(lines);
+  return r;
+}
+
+int lb_cli_load_history(const char *word, const char *as, struct lb_history *ret) {
   struct lb_error err;
+  struct foreign foreign = {.as = as};
+  const struct lb_history_foreign reader = {read_foreign, &foreign};
   if (lb_cli_is_run_folder(word))
     return lb_complain(LB_EXIT_USAGE, "%s: expected a history, found a results folder, see `%s explain --help`", word,
                        lb_process_called());
-  bool is_file = strcmp(word, "-") != 0;
-  int r = is_file ? lb_history_load(word, ret, &err) : lb_history_read(STDIN_FILENO, "standard input", ret, &err);
-  return r < 0 ? lb_complain(LB_EXIT_USAGE, "%s", err.text) : 0;
+  int r = strcmp(word, "-") != 0 ? lb_history_load(word, &reader, ret, &err)
+                                 : lb_history_read(STDIN_FILENO, "standard input", &reader, ret, &err);
+  return foreign.exit ? foreign.exit : r < 0 ? lb_complain(LB_EXIT_USAGE, "%s", err.text) : 0;
 }
 
 /* The history of a file, with what the options say of it. */
 static int load_file(const struct lb_args *args, struct lb_history *ret) {
-  struct lb_error err;
-  if (args->as && lb_history_names_set(args->as, &err) < 0)
-    return lb_complain(LB_EXIT_USAGE, "--as %s: %s", args->as, err.text);
-  int r = lb_cli_load_history(args->words[0], ret);
+  int r = lb_cli_load_history(args->words[0], args->as, ret);
   if (r || args->lease_ms == 0) return r;
   lb_history_lease_add(ret, args->lease_ms);
   lb_history_lease_write_out(ret);
@@ -127,7 +146,7 @@ const struct lb_cli_command lb_command_check = {
     "FILE|-",
     "judges a history (binary, JSON lines, Jepsen's EDN or CSV); - is standard input",
     "docs/histories-of-others.md describes EDN and CSV.\n"
-    "exit: 0 safe, 3 violated, 4 undecided, 2 no history\n"};
+    "exit: 0 safe, 3 violated, 4 undecided, 2 no history, 5 EDN or CSV needs python3\n"};
 
 /* ---- explain: a cell brings its verdict out of run.json, a file is judged as `check` would --------------- */
 
@@ -195,7 +214,7 @@ static int explain_trial(const struct lb_story *told, const struct lb_args *args
     lb_story_again(told, again, sizeof again);
     return lb_complain(LB_EXIT_USAGE, "%s is not in the folder; to make one like it: %s", told->trial.history, again);
   }
-  int r = lb_cli_load_history(told->trial.history, &history);
+  int r = lb_cli_load_history(told->trial.history, NULL, &history);
   if (r) return r;
   r = print_history(told, args, &history);
   lb_history_clear(&history);
@@ -298,7 +317,7 @@ static int tell_one(const struct lb_story *told, void *failed) {
   struct lb_check check;
   struct lb_error err;
   if (!told->trial.is_there) return 0;
-  if (lb_history_load(told->trial.history, &history, &err) < 0) {
+  if (lb_history_load(told->trial.history, NULL, &history, &err) < 0) {
     *(bool *)failed = true;
     lb_complain(LB_EXIT_USAGE, "%s", err.text);
     return 0;

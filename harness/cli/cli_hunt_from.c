@@ -84,7 +84,7 @@ static int read_directed(const struct lb_story *told, const struct lb_directed_o
   struct lb_history history;
   struct lb_check check;
   struct lb_error err;
-  int code = lb_cli_load_history(told->trial.history, &history);
+  int code = lb_cli_load_history(told->trial.history, NULL, &history);
   if (code) return code;
   lb_check_history(&history, &check);
   int r = lb_directed_read(&history, &check, of, ret, &err);

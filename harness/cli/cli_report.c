@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * `report`, `compare`, `predict` and `which`: each is told by a script of plots/, in a process of its own.
+ * The scripts of plots/, each in a process of its own, and two commands that are nothing but a script: `report`, `compare`.
  */
 #include "cli.h"
 
@@ -45,23 +45,27 @@ static _Noreturn void become(const char *program, char *const argv[], FILE *inpu
   _exit(127);
 }
 
-int lb_cli_run_script(const char *script, const char *const words[], size_t count, FILE *input) {
+/* To our stdout, until the script has ended. */
+static void show_lines(int from) {
+  FILE *lines = fdopen(from, "r");
+  pass_on(lines, false);
+  if (lines) fclose(lines);
+  else close(from);
+}
+
+int lb_cli_run_script(const char *script, const char *const words[], size_t count, FILE *input, FILE *output) {
   char program[4096];
   const char *argv[LB_ARGS_MAX] = {"python", script};
-  int said[2], status = 127 << 8;
+  int said[2] = {-1, -1}, status = 127 << 8;
   snprintf(program, sizeof program, "%s/plots/python", lb_process_root());
   for (size_t i = 0; i < count && i < sizeof argv / sizeof *argv - 3; i++) argv[2 + i] = words[i];
   fflush(stdout);
   FILE *complaints = tmpfile(); /* no second pipe: it would fill up while we read the first */
-  if (!complaints || pipe2(said, O_CLOEXEC) < 0)
+  if (!complaints || (!output && pipe2(said, O_CLOEXEC) < 0))
     return lb_complain(LB_EXIT_FAILURE, "%s: %s", program, strerror(errno));
   pid_t pid = fork();
-  if (pid == 0) become(program, (char *const *)argv, input, said[1], fileno(complaints));
-  close(said[1]);
-  FILE *lines = fdopen(said[0], "r");
-  if (pid > 0) pass_on(lines, false);
-  if (lines) fclose(lines);
-  else close(said[0]);
+  if (pid == 0) become(program, (char *const *)argv, input, output ? fileno(output) : said[1], fileno(complaints));
+  if (!output) close(said[1]), show_lines(said[0]);
   while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   rewind(complaints);
@@ -77,7 +81,7 @@ int lb_cli_draw_report(const char *dir, bool quiet) {
   snprintf(path, sizeof path, "%s/run.json", dir);
   if (access(path, R_OK) < 0)
     return lb_complain(LB_EXIT_USAGE, "%s: expected a results folder with run.json: %s", dir, strerror(errno));
-  int drawn = lb_cli_run_script("draw_all.py", (const char *[]){dir, "--quiet"}, quiet ? 2 : 1, NULL);
+  int drawn = lb_cli_run_script("draw_all.py", (const char *[]){dir, "--quiet"}, quiet ? 2 : 1, NULL, NULL);
   return drawn == LB_EXIT_OK || drawn == LB_EXIT_USAGE || drawn == LB_EXIT_MISSING ? drawn : LB_EXIT_FAILURE;
 }
 
@@ -88,7 +92,7 @@ int lb_cli_compare_folders(const struct lb_args *args, const char *a_dir, const 
   if (args->anyway) words[count++] = "--anyway";
   words[count++] = a_dir;
   if (b_dir) words[count++] = b_dir;
-  return lb_cli_run_script("compare.py", words, count, NULL);
+  return lb_cli_run_script("compare.py", words, count, NULL, NULL);
 }
 
 static int compare_command(const struct lb_args *args) {

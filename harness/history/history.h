@@ -7,8 +7,7 @@
  * read off its kind and its fields alone. The English of a fact is made when it is shown (say.h).
  *
  * Two file forms, told apart by their first bytes: the run's own binary form ("LBHIST2\n") and JSON
- * lines, so that any other tool's history can be judged too. Both are of format 2. Operations of other tools are read
- * as well, in Jepsen's EDN or in CSV (history_ops.h). Times are ns of one machine's
+ * lines, so that any other tool's history can be judged too. Both are of format 2. Times are ns of one machine's
  * CLOCK_MONOTONIC; `s` is a global sequence number drawn from shared memory, which breaks ties and orders what one
  * clock tick cannot.
  */

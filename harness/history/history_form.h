@@ -107,10 +107,5 @@ int lb_history_parse_json(const char *name, const char *data, size_t size, struc
 int lb_history_parse_json_part(struct lb_line *line, const struct lb_part *part, struct lb_history *to, size_t *used);
 int lb_history_parse_binary(const char *name, const char *data, size_t size, bool *taken, struct lb_history *ret,
                             struct lb_error *err);
-int lb_history_parse_edn(const char *name, const char *data, size_t size, struct lb_history *ret, struct lb_error *err);
-int lb_history_parse_csv(const char *name, const char *data, size_t size, struct lb_history *ret, struct lb_error *err);
-/* Whether the first bytes are of operations in EDN, or of a header line. */
-bool lb_history_is_edn(const char *data, size_t size);
-bool lb_history_is_csv(const char *data, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Reading a history from a file or a pipe. Its first bytes say which form it has: the two forms of lockbench are
- * history_json.c and history_binary.c, and the operations of other tools history_ops.c and history_edn.c.
+ * history_json.c and history_binary.c. The caller brings a reader for the operations of other tools.
  */
 #include "history_load.h"
 
@@ -20,16 +20,50 @@
 /* What comes from a pipe may never end. JSON is read line by line as it comes, the other forms whole. */
 enum { HEAD_BYTES = 1 << 21, WHOLE_MAX = 1 << 28, STREAM_MAX = 1 << 30 };
 
-enum form { FORM_JSON, FORM_BINARY, FORM_EDN, FORM_CSV };
+enum form { FORM_JSON, FORM_BINARY, FORM_FOREIGN };
+
+struct source { /* `taken`: the data is a map, which is the history's from when that becomes true; NULL = it is none */
+  const char *name;
+  const struct lb_history_foreign *foreign;
+  bool *taken;
+};
 
 /* The length of a byte-order mark, which spreadsheets write before a text. */
 static size_t mark_of(const char *data, size_t size) {
   return size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 }
 
-static enum form form_of(const char *data, size_t size) {
+/* Blanks of EDN, and its comments. *ret_comment: there was one. */
+static const char *skip_blank(const char *at, const char *end, bool *ret_comment) {
+  for (; at < end && (*at == ';' || memchr(" ,\n\t\r\f\v", *at, 7)); at++) {
+    if (*at != ';') continue;
+    const char *newline = memchr(at, '\n', (size_t)(end - at));
+    at = newline ? newline : end - 1;
+    *ret_comment = true;
+  }
+  return at;
+}
+
+/* A comment, a tag, or brackets with a keyword or a tag in them: JSON has none of these at its begin. */
+static bool is_edn(const char *data, size_t size) {
+  const char *end = data + size;
+  bool comment = false, bracket = false, later;
+  const char *at = skip_blank(data, end, &comment);
+  while (at < end && memchr("([{", *at, 3)) at = skip_blank(at + 1, end, &later), bracket = true;
+  return comment || (at < end && (*at == '#' || (bracket && *at == ':')));
+}
+
+/* Only this form begins with names between commas. */
+static bool is_csv(const char *data, size_t size) {
+  const char *end = memchr(data, '\n', size);
+  size_t length = end ? (size_t)(end - data) : size;
+  bool name = length > 0 && ((*data >= 'a' && *data <= 'z') || (*data >= 'A' && *data <= 'Z'));
+  return name && memchr(data, ',', length);
+}
+
+static enum form form_of(const struct source *from, const char *data, size_t size) {
   if (size >= 6 && memcmp(data, "LBHIST", 6) == 0) return FORM_BINARY;
-  return lb_history_is_edn(data, size) ? FORM_EDN : lb_history_is_csv(data, size) ? FORM_CSV : FORM_JSON;
+  return from->foreign && (is_edn(data, size) || is_csv(data, size)) ? FORM_FOREIGN : FORM_JSON;
 }
 
 static int finish(const char *name, int r, struct lb_history *ret, struct lb_error *err) {
@@ -38,17 +72,19 @@ static int finish(const char *name, int r, struct lb_history *ret, struct lb_err
   return r;
 }
 
-/* `taken`: the data is a map, which is the history's from when that becomes true; NULL = it is none. */
-static int parse(const char *name, const struct lb_part *whole, bool *taken, struct lb_history *ret,
-                 struct lb_error *err) {
+static int parse(const struct source *from, const struct lb_part *whole, struct lb_history *ret, struct lb_error *err) {
+  const char *name = from->name;
   size_t mark = mark_of(whole->data, whole->size), size = whole->size - mark;
   const char *data = (const char *)whole->data + mark;
   size_t head = size < HEAD_BYTES ? size : HEAD_BYTES;
   int r = -EINVAL;
-  switch (form_of(data, head)) {
-    case FORM_BINARY: r = lb_history_parse_binary(name, data, size, taken, ret, err); break;
-    case FORM_EDN: r = lb_history_parse_edn(name, data, size, ret, err); break;
-    case FORM_CSV: r = lb_history_parse_csv(name, data, size, ret, err); break;
+  switch (form_of(from, data, head)) {
+    case FORM_BINARY: r = lb_history_parse_binary(name, data, size, from->taken, ret, err); break;
+    case FORM_FOREIGN: {
+      struct lb_history_bytes bytes = {name, data, size};
+      r = from->foreign->read(from->foreign->of, &bytes, ret, err);
+      break;
+    }
     case FORM_JSON: r = lb_history_parse_json(name, data, size, ret, err); break;
   }
   return finish(name, r, ret, err);
@@ -56,7 +92,7 @@ static int parse(const char *name, const struct lb_part *whole, bool *taken, str
 
 int lb_history_parse(const char *name, const void *data, size_t size, struct lb_history *ret, struct lb_error *err) {
   *ret = (struct lb_history){0};
-  int r = parse(name, &(struct lb_part){data, size, true}, NULL, ret, err);
+  int r = parse(&(struct source){.name = name}, &(struct lb_part){data, size, true}, ret, err);
   if (r < 0) lb_history_clear(ret);
   return r;
 }
@@ -66,9 +102,11 @@ static int cannot_be_read(const char *name, int r, struct lb_error *err) {
 }
 
 /* A large file is read where it is. */
-static int parse_mapped(const char *name, char *map, size_t size, struct lb_history *ret, struct lb_error *err) {
+static int parse_mapped(const struct source *of, char *map, size_t size, struct lb_history *ret, struct lb_error *err) {
   bool taken = false;
-  int r = parse(name, &(struct lb_part){map, size, true}, &taken, ret, err);
+  struct source from = *of;
+  from.taken = &taken;
+  int r = parse(&from, &(struct lb_part){map, size, true}, ret, err);
   if (r < 0) lb_history_clear(ret);
   if (!taken) munmap(map, size);
   return r;
@@ -95,7 +133,8 @@ static int read_stream(int fd, const char *name, char **data, struct lb_history 
 }
 
 /* Reads a file that is too small to be mapped, or cannot be. */
-static int read_unmapped(int fd, const char *name, struct lb_history *ret, struct lb_error *err) {
+static int read_unmapped(int fd, const struct source *from, struct lb_history *ret, struct lb_error *err) {
+  const char *name = from->name;
   char *data = NULL;
   size_t size = 0;
   int r = lb_files_read_more(fd, HEAD_BYTES, &data, &size);
@@ -103,32 +142,35 @@ static int read_unmapped(int fd, const char *name, struct lb_history *ret, struc
   size_t mark = r == 0 ? mark_of(data, size) : 0;
   if (mark) memmove(data, data + mark, size -= mark), data[size] = '\0';
   if (mark && more) r = lb_files_read_more(fd, HEAD_BYTES, &data, &size), more = r == 0 && size == HEAD_BYTES;
-  bool stream = more && form_of(data, size) == FORM_JSON;
+  bool stream = more && form_of(from, data, size) == FORM_JSON;
   if (more && !stream) r = lb_files_read_more(fd, WHOLE_MAX + 1, &data, &size);
   if (r < 0) cannot_be_read(name, r, err);
   else if (size > WHOLE_MAX) r = refuse_size(name, WHOLE_MAX, err);
   else if (stream) r = read_stream(fd, name, &data, ret, err);
-  else r = parse(name, &(struct lb_part){data, size, true}, NULL, ret, err);
+  else r = parse(from, &(struct lb_part){data, size, true}, ret, err);
   if (r < 0) lb_history_clear(ret);
   free(data);
   return r;
 }
 
-int lb_history_read(int fd, const char *name, struct lb_history *ret, struct lb_error *err) {
+int lb_history_read(int fd, const char *name, const struct lb_history_foreign *foreign, struct lb_history *ret,
+                    struct lb_error *err) {
+  struct source from = {.name = name, .foreign = foreign};
   *ret = (struct lb_history){0};
   struct stat file;
   bool large = fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && lseek(fd, 0, SEEK_CUR) == 0 &&
                file.st_size > (off_t)(LB_HISTORY_IN_MEMORY * sizeof *ret->events);
   size_t size = large ? (size_t)file.st_size : 0;
   char *map = large ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-  return map != MAP_FAILED ? parse_mapped(name, map, size, ret, err) : read_unmapped(fd, name, ret, err);
+  return map != MAP_FAILED ? parse_mapped(&from, map, size, ret, err) : read_unmapped(fd, &from, ret, err);
 }
 
-int lb_history_load(const char *path, struct lb_history *ret, struct lb_error *err) {
+int lb_history_load(const char *path, const struct lb_history_foreign *foreign, struct lb_history *ret,
+                    struct lb_error *err) {
   *ret = (struct lb_history){0};
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return cannot_be_read(path, -errno, err);
-  int r = lb_history_read(fd, path, ret, err);
+  int r = lb_history_read(fd, path, foreign, ret, err);
   close(fd);
   return r;
 }

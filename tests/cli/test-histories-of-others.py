@@ -4,7 +4,9 @@
 """test-histories-of-others.py LOCKBENCH - `check` judges operations in EDN and CSV, and refuses each of a hundred broken files in one line. Speaks TAP.
 
 The broken files are made here, out of a good one: every cut, lost bracket, wrong word and wrong order has its line.
+Random bytes are put into the files of tests/data/corpus/operations, for plots/operations.py alone. A third argument is the seed of one such file.
 """
+import json
 import pathlib
 import random
 import re
@@ -12,9 +14,15 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[1:1] = [str(ROOT / "tests/helpers"), str(ROOT / "plots")]
+import ending  # noqa: E402
+import operations  # noqa: E402
 import tap  # noqa: E402
 
+CORPUS = sorted((ROOT / "tests/data/corpus/operations").iterdir())
+PIECES = [piece.encode("latin-1") for piece in '{ } [ ] ( ) " ; # #_ #x \\ : , 0 1 - + nil :key :value :client acquire invoke ok refresh ##Inf 17N 1/2 1e5 \' \xc3\xa9 \xff \0'.split(" ")] + [b" ", b"\n"]
+RANDOM_FILES = 4000
 TURNS = 6  # grants in the good history
 
 
@@ -161,6 +169,61 @@ def wrong_refusals(lockbench, folder):
         yield f"only {count} broken files"
 
 
+def damaged(seed):
+    rng = random.Random(seed)
+    data = bytearray(rng.choice(CORPUS).read_bytes() if seed % 2 else rng.choice(("\n", " ")).join(good()).encode())
+    for _ in range(rng.randrange(1, 4)):
+        begin = rng.randrange(len(data) + 1)
+        data[begin:begin + rng.choice((0, 0, 1, 5))] = rng.choice(PIECES)
+    return bytes(data)
+
+
+def events_of(data):
+    """The events of a file, or None if it is refused in one line with its place. AssertionError."""
+    try:
+        lines = list(operations.lines("FILE", data, {}))
+    except ending.BadInput as refused:
+        assert re.match(r"FILE:[1-9][0-9]*: \S", str(refused)), refused
+        assert int(str(refused).split(":")[1]) <= data.count(b"\n") + 1, refused
+        return None
+    assert json.loads(lines[0]) == {"format": 2}
+    return [json.loads(line) for line in lines[1:]]
+
+
+def random_files(lockbench, seeds):
+    """What is wrong with how damaged files are read: anything but events of its lines, which the reader of JSON takes, or one complaint."""
+    asked = read = 0
+    for seed in seeds:
+        data = damaged(seed)
+        try:
+            events = events_of(data)
+            assert events is None or all(1 <= event["s"] <= data.count(b"\n") + 1 for event in events)
+        except Exception as error:  # pylint: disable=broad-except
+            yield f"seed {seed}: {type(error).__name__}: {error}: {data!r}"
+            continue
+        read += bool(events)
+        if events and asked < 40:
+            asked += 1
+            done = check(lockbench, "\n".join(['{"format":2}', *map(json.dumps, events)]), "--export", "json")
+            if done.returncode:
+                yield f"seed {seed}: {done.stderr.decode()}"
+    if len(seeds) > 1 and not len(seeds) // 50 < read < len(seeds) * 49 // 50:
+        yield f"{read} of {len(seeds)} files were read"
+
+
+def corpus(lockbench):
+    """Each file is judged or refused; what is accepted keeps its judgement as JSON lines."""
+    for path in CORPUS:
+        done, exported = check(lockbench, path.read_bytes()), check(lockbench, path.read_bytes(), "--export", "json")
+        if done.returncode == 2:
+            if not re.fullmatch(r"lockbench: standard input:\d+: \S[ -~]*\n", done.stderr.decode("ascii", "replace")):
+                yield f"{path.name}: {done.stderr!r}"
+        elif done.returncode not in (0, 3, 4) or exported.returncode:
+            yield f"{path.name}: exit {done.returncode}, exported: {exported.returncode} {done.stderr!r}"
+    if len(CORPUS) < 20:
+        yield f"only {len(CORPUS)} files"
+
+
 def main():
     lockbench, ops = sys.argv[1], good()
     text = "\n".join(ops)
@@ -184,6 +247,9 @@ def main():
     tap.check("a tuple names the key", judged(lockbench, "\n".join(keys), 4, "double holds       0"))
     leases(lockbench)
     owners(lockbench)
+    seeds = [int(sys.argv[3])] if len(sys.argv) > 3 else range(RANDOM_FILES)
+    tap.check("each file of the corpus is judged, or refused with its place", list(corpus(lockbench)))
+    tap.check("random bytes in them give events, or one line with its place", list(random_files(lockbench, seeds))[:5])
     exported = check(lockbench, text, "--export", "json").stdout
     tap.check("what is exported as JSON is judged the same", judged(lockbench, exported, 0, "safe: 0 violations in 6 grants, 5 hand-offs"))
     with tempfile.TemporaryDirectory() as folder:

@@ -96,7 +96,7 @@ static void load(const char *file, struct lb_history *ret) {
   struct lb_error err;
   char path[1000];
   snprintf(path, sizeof path, "%s/tests/data/histories/%s.jsonl", root ? root : ".", file);
-  if (lb_history_load(path, ret, &err) < 0) fail_msg("%s", err.text);
+  if (lb_history_load(path, NULL, ret, &err) < 0) fail_msg("%s", err.text);
 }
 
 static void parse(const char *text, struct lb_history *ret) {

@@ -18,7 +18,6 @@
 #include "brute.h"
 #include "check/check.h"
 #include "history/history_lease.h"
-#include "history/history_names.h"
 #include "lines.h"
 
 enum { RANDOM_HISTORIES = 200000 };
@@ -176,22 +175,6 @@ static void random_histories_are_judged_as_by_brute_force(void **state) {
   if (first_seed != last_seed) assert_true(crossed > 10000 && crossed < RANDOM_HISTORIES - 5000 && renewed > 5000);
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------- */
-
-static void other_names_of_operations_are_known(void **state) {
-  (void)state;
-  struct lb_error err;
-  assert_int_equal(lb_history_names_find("lock"), -1);
-  assert_int_equal(lb_history_names_set("lock=acquire,unlock=release,keep=extend", &err), 0);
-  assert_int_equal(lb_history_names_find("lock"), 0);
-  assert_int_equal(lb_history_names_find("unlock"), 1);
-  assert_int_equal(lb_history_names_find("keep"), 3);
-  assert_int_equal(lb_history_names_find("loc"), -1);
-  assert_true(lb_history_names_set("lock", &err) < 0 && strstr(err.text, "found 'lock', expected NAME=acquire"));
-  assert_true(lb_history_names_set("lock=aquire", &err) < 0 && strstr(err.text, "did you mean 'acquire'?"));
-  assert_true(lb_history_names_set("=acquire", &err) < 0);
-}
-
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_hold_ends_with_its_lease),
@@ -201,7 +184,6 @@ int main(int argc, char **argv) {
       cmocka_unit_test(readers_and_several_permits),
       cmocka_unit_test(each_promise_gets_its_end),
       cmocka_unit_test(random_histories_are_judged_as_by_brute_force),
-      cmocka_unit_test(other_names_of_operations_are_known),
   };
   if (argc > 1) first_seed = last_seed = strtoull(argv[1], NULL, 10);
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -645,13 +645,13 @@ TEST(a_file_is_read_whatever_its_form) {
   assert_non_null(out);
   parse(sample);
   assert_int_equal(lb_history_write(&h, out), 0);
-  assert_int_equal(lb_history_load(path, &again, &err), 0);
+  assert_int_equal(lb_history_load(path, NULL, &again, &err), 0);
   assert_same_histories(&h, &again);
   lb_history_clear(&again);
   assert_int_equal(ftruncate(fd, 0), 0);
   rewind(out);
   assert_int_equal(lb_history_write_json(&h, out), 0);
-  assert_int_equal(lb_history_load(path, &again, &err), 0);
+  assert_int_equal(lb_history_load(path, NULL, &again, &err), 0);
   assert_same_histories(&h, &again);
   lb_history_clear(&again);
   fclose(out);
@@ -674,7 +674,7 @@ TEST(lines_from_a_pipe_are_read_as_they_come) {
     _exit(fclose(out) != 0);
   }
   close(ends[1]);
-  assert_int_equal(lb_history_read(ends[0], "PIPE", &from_pipe, &err), 0);
+  assert_int_equal(lb_history_read(ends[0], "PIPE", NULL, &from_pipe, &err), 0);
   close(ends[0]);
   waitpid(writer, NULL, 0);
   assert_int_equal(from_pipe.count, EVENTS);
@@ -685,8 +685,8 @@ TEST(lines_from_a_pipe_are_read_as_they_come) {
 
 TEST(a_file_that_cannot_be_read_is_named) {
   struct lb_history own;
-  assert_int_equal(lb_history_load("/nowhere/at/all", &own, &err), -ENOENT);
+  assert_int_equal(lb_history_load("/nowhere/at/all", NULL, &own, &err), -ENOENT);
   assert_string_equal(err.text, "/nowhere/at/all: cannot be read: No such file or directory");
-  assert_int_equal(lb_history_load("/", &own, &err), -EISDIR);
+  assert_int_equal(lb_history_load("/", NULL, &own, &err), -EISDIR);
   assert_int_equal(own.count, 0);
 }

@@ -41,7 +41,7 @@ static void tell_file(const char *file) {
   struct lb_error err;
   char path[1000];
   snprintf(path, sizeof path, "%s/tests/data/histories/%s.jsonl", root ? root : ".", file);
-  if (lb_history_load(path, &h, &err) < 0) fail_msg("%s", err.text);
+  if (lb_history_load(path, NULL, &h, &err) < 0) fail_msg("%s", err.text);
   tell(&h);
   lb_history_clear(&h);
 }

@@ -80,7 +80,7 @@ static struct lb_history written(void) {
   struct lb_history h;
   struct lb_error err;
   assert_true(w->out.history_kept);
-  if (lb_history_load(part("histories", "hist"), &h, &err) != 0) fail_msg("%s", err.text);
+  if (lb_history_load(part("histories", "hist"), NULL, &h, &err) != 0) fail_msg("%s", err.text);
   return h;
 }
 

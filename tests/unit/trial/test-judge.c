@@ -377,7 +377,7 @@ TEST(a_history_ends_with_what_clients_were_told) {
   fails(0, "try_acquire: cannot connect");
   judge();
   snprintf(path, sizeof path, "%s/histories/%s.hist", w->dir, w->plan.name);
-  assert_int_equal(lb_history_load(path, &h, &err), 0);
+  assert_int_equal(lb_history_load(path, NULL, &h, &err), 0);
   const struct lb_event *last = &h.events[h.count - 1];
   assert_int_equal(last->kind, LB_EV_ERROR);
   assert_string_equal(h.clients.name[last->client], "client-1");
@@ -837,7 +837,7 @@ static void assert_history(size_t events) {
   struct lb_history h;
   struct lb_error err = {0};
   assert_true(w->out.history_kept);
-  if (lb_history_load(part("histories", "hist"), &h, &err) != 0) fail_msg("%s", err.text);
+  if (lb_history_load(part("histories", "hist"), NULL, &h, &err) != 0) fail_msg("%s", err.text);
   assert_int_equal(h.count, events);
   assert_int_equal(h.clients.count, 2);
   assert_string_equal(h.clients.name[1], "client-2");
@@ -858,7 +858,7 @@ enum { KEPT = 50000, EVENTS_EACH = 4 }; /* a hold is four events */
 static size_t kept_events(size_t of) {
   struct lb_history h;
   struct lb_error err = {0};
-  if (lb_history_load(part("histories", "hist"), &h, &err) != 0) fail_msg("%s", err.text);
+  if (lb_history_load(part("histories", "hist"), NULL, &h, &err) != 0) fail_msg("%s", err.text);
   size_t kept = h.count - 1;
   assert_int_equal(h.events[kept].kind, LB_EV_SHORTENED);
   assert_int_equal(lb_event_fact(&h, &h.events[kept])->kept, kept);
@@ -890,7 +890,7 @@ TEST(the_first_double_hold_is_kept_however_late_it_is) {
   judge();
   size_t kept = kept_events(16002 * EVENTS_EACH);
   assert_in_range(kept, 15000 * EVENTS_EACH + 6, 16001 * EVENTS_EACH);
-  assert_int_equal(lb_history_load(part("histories", "hist"), &h, &err), 0);
+  assert_int_equal(lb_history_load(part("histories", "hist"), NULL, &h, &err), 0);
   lb_check_history(&h, &check);
   assert_int_equal(check.double_holds, 1);
   assert_int_equal(check.double_hold_ns, 5 * MS);
@@ -971,7 +971,7 @@ TEST(a_safe_campaign_keeps_its_faults) {
   fclose(in);
   assert_int_equal(proofs, 1);
   assert_true(lines >= 4); /* the format, the fault, whom it touched, its proof */
-  assert_int_equal(lb_history_load(part("faults", "jsonl"), &h, &line), 0);
+  assert_int_equal(lb_history_load(part("faults", "jsonl"), NULL, &h, &line), 0);
   lb_history_clear(&h);
   remove(part("faults", "jsonl"));
   w->scenario.kind = LB_KIND_LOAD;
