@@ -121,19 +121,6 @@ int lb_csv_open(const char *path, struct lb_csv *ret, struct lb_error *err) {
   return result;
 }
 
-int lb_csv_parse(const char *path, const char *data, size_t size, struct lb_csv *ret, struct lb_error *err) {
-  *ret = (struct lb_csv){.path = path, .next_line = 1, .line = 1};
-  if (memchr(data, '\0', size)) {
-    for (size_t i = 0; data[i]; i++) ret->line += data[i] == '\n';
-    return refuse(ret, err, "found a zero byte, expected text");
-  }
-  ret->data = lb_need(strndup(data, size));
-  ret->next = ret->data;
-  int result = read_header(ret, err);
-  if (result < 0) lb_csv_close(ret);
-  return result;
-}
-
 /* A blank line is a record of one empty field. Unless the file has one column, it is refused like any record of the
  * wrong width. */
 int lb_csv_next(struct lb_csv *csv, struct lb_error *err) {

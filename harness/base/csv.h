@@ -21,8 +21,6 @@ struct lb_csv {
 /* Opens a file and reads its header line. 0; -EINVAL or other -errno with one line in err. `path`
  * must outlive *ret; release with lb_csv_close(), which is not needed (but allowed) after an error. */
 int lb_csv_open(const char *path, struct lb_csv *ret, struct lb_error *err);
-/* The same of a text in memory, which is copied; `path` stands for it in messages. */
-int lb_csv_parse(const char *path, const char *data, size_t size, struct lb_csv *ret, struct lb_error *err);
 /* 1 = read a record, 0 = end of file, -EINVAL (a stray quote, another number of fields than the
  * header) with err. */
 int lb_csv_next(struct lb_csv *csv, struct lb_error *err);
