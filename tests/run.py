@@ -28,11 +28,16 @@ sys.path.insert(1, os.path.join(ROOT, "plots"))
 import ending  # noqa: E402
 
 MESON = os.environ.get("MESON") or "meson"
-UNSTEADY_AT_MOST = 3  # tests of one run: where it is more, the machine or the change is bad
+UNSTEADY_AT_MOST = 3, 1 / 8  # tests of one run, or that share of them: where it is more, the machine or the change is bad
 # Of the lane in front, two more than there are cores: a conformance suite has a core for a tenth of its time, a live test for a third, and waits for the rest.
 SIDE_BY_SIDE = str((os.cpu_count() or 1) + 2)
 # What no second run takes back.
 PROOF = re.compile(r"Sanitizer: |: runtime error: |^==[0-9]+==|\bdied of SIG(?!KILL|TERM)", re.M)
+
+
+# A statement that failed, with what it says of that.
+DETAILS = re.compile(r"^not ok\b(?![^\n]*#\s*(?:SKIP|TODO))[^\n]*\n(?:#[^\n]*\n){1,12}", re.M | re.I)
+RUNS_AGAIN = 2  # at most, of what failed
 
 
 class Part:
@@ -85,6 +90,7 @@ class Count:
         self.skipped = sum(1 for _, text in points if re.search(r"#\s*SKIP", text, re.I))
         self.passed = len(points) - len(bad) - self.skipped
         self.failures = [f"{name}:{text}" for text in bad]
+        self.details = DETAILS.findall(out)
         if result not in ("OK", "SKIP", "EXPECTEDFAIL"):
             self.failures += [] if bad else [f"{name} ({result})"]
         elif not points:
@@ -113,7 +119,7 @@ class Outcome:
         last = {count.full_name: count for count in again.counts}
         now = [last.get(count.full_name, count) for count in self.counts]
         pairs = zip(self.counts, now)
-        self.unsteady = [first.failures for first, then in pairs if first.failures and not then.failures]
+        self.unsteady += [first.failures for first, then in pairs if first.failures and not then.failures]
         self.counts = now
         self.seconds += again.seconds
 
@@ -333,15 +339,23 @@ def run_front(trees, gcc_built):
 
 
 def run_again(trees, outcomes):
-    """What failed in front is run once more alone: nothing beside it, and the lane behind has ended. Passes it then, it
-    is unsteady: a bug of the test, or of what it asks, and named as such."""
-    if sum(len(outcome.again()) for _, outcome in outcomes) > UNSTEADY_AT_MOST:
+    """What failed in front is run again alone, at most twice: nothing beside it, and the lane behind has ended. Passes it
+    then, it is unsteady: a bug of the test, or of what it asks, and named as such. What it said first is shown."""
+    least, share = UNSTEADY_AT_MOST
+    if sum(len(outcome.again()) for _, outcome in outcomes) > max(least, share * sum(len(outcome.counts) for _, outcome in outcomes)):
         return
-    for part, outcome in outcomes:
+    for part, outcome in outcomes * RUNS_AGAIN:
         names = [":" + name for name in outcome.again()]  # ":NAME" is a name, whatever stands in it
         if names:
+            show_details(outcome)
             words = part.arguments() + ["--num-processes", "1", *names]
             outcome.take(trees.test(part.label + ": once more, alone", part.tree, part.log() + "-again", words))
+
+
+def show_details(outcome):
+    for count in outcome.counts:
+        for text in count.details:
+            print(f"== {count.full_name} said:\n{text}", end="", flush=True)
 
 
 def test_all(trees):
@@ -436,6 +450,8 @@ def main():
         outcomes += [test_machine(script) for script in MACHINES] if words == ["--all"] else []
     passed, failed, skipped, unsteady = (sum(column) for column in zip(*(outcome.sums() for outcome in outcomes)))
     more = (f", {skipped} skipped" if skipped else "") + (f", {unsteady} unsteady" if unsteady else "")
+    for outcome in outcomes:
+        show_details(outcome)
     lines = [line for outcome in outcomes for line in outcome.lines()]
     if words in ([], ["--all"]):
         lines.append("what each test took: " + write_times(trees, outcomes))
