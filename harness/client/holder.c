@@ -331,6 +331,12 @@ static int let_go(struct lb_holder *h, const struct lb_lock *lock) {
   return LB_TIMEOUT;
 }
 
+/* A client that wakes up behind its deadline has not asked shortly before it. */
+static void note_late(struct lb_holder *h, lb_ns deadline) {
+  lb_ns now = lb_now(h->env), late_ns = now > deadline ? now - deadline : 0;
+  if (late_ns > atomic_load(&lb_holder_state(h)->late_ns)) atomic_store(&lb_holder_state(h)->late_ns, late_ns);
+}
+
 /* One round is a try, what can be learned of an unknown try, and a pause. The grant is kept from try to try only where
  * it stands for something at the service: a place in a queue, or an attempt of unknown outcome. If a library waits
  * inside its call, the first try of a timeline does not wait. So it is known when the lock is refused: the others do,
@@ -365,7 +371,10 @@ static int ask_until_granted(struct lb_holder *h, struct lb_lock *lock, lb_ns de
     if (r != LB_UNKNOWN && !(looked && waits) && lb_now(h->env) < deadline)
       pause_before_retry(h, lock, tries, deadline);
     if (h->breached) return give_up(h, lock, LB_TIMEOUT);
-    if (r == LB_UNKNOWN || lb_now(h->env) >= deadline) return give_up(h, lock, r);
+    if (r == LB_UNKNOWN || lb_now(h->env) >= deadline) {
+      note_late(h, deadline);
+      return give_up(h, lock, r);
+    }
   }
 }
 

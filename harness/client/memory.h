@@ -39,6 +39,7 @@ struct lb_client_state {
   _Atomic bool waits;            /* ... and it was told that somebody else holds */
   _Atomic bool woken;            /* ... and since then that it may be free, and has heard of no answer yet */
   _Atomic bool granted, gave_up; /* its latest acquire has ended so */
+  _Atomic lb_ns late_ns;         /* the most by which an acquire was given up after its deadline */
   _Atomic bool holds;            /* it believes that it holds ... */
   _Atomic lb_ns until;           /* ... until then, in true time; LB_NEVER = nothing was said of an end */
   _Atomic int server;            /* index + 1 of the endpoint that it was last known to talk to; 0 = none, or several */

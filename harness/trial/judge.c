@@ -86,6 +86,11 @@ static void decide(struct lb_outcome *out, enum lb_verdict verdict, const char *
   out->verdict = verdict;
 }
 
+enum {
+  LATE_NS = 20 * LB_NS_PER_MS,  /* a client wakes up within a beat of the heartbeat, if the machine runs */
+  STALL_NS = 100 * LB_NS_PER_MS /* shorter ones are everyday, and shorter than what a timeline asks about */
+};
+
 /* A guard protects the resource, so a double hold that did no damage is not held against the system. The guard `fence`
  * rests on one promise of the lock itself: that fences grow. `past_lease`: what only began after the earlier holder's
  * lease counts, too. */
@@ -332,11 +337,23 @@ static bool was_tested(const struct lb_stage *s, struct lb_error *why) {
   return false;
 }
 
+/* A client of ours gave up behind its deadline, and a stall explains it: no client asked while the lock may have been free.
+ * A fault makes a client late, too, but the machine does not stall with it. */
+static bool was_late(const struct lb_stage *s, const struct lb_outcome *out, size_t *ret_client) {
+  for (size_t i = 0; i < s->client_count && !(s->plan->protocol->traits & LB_TRAIT_FOREIGN); i++) {
+    lb_ns late_ns = atomic_load(&s->memory->state[i].late_ns);
+    *ret_client = i;
+    if (late_ns > LATE_NS && out->stall_ns >= STALL_NS && out->stall_ns >= (uint64_t)late_ns) return true;
+  }
+  return false;
+}
+
 /* Nothing went wrong: was anything put to the test, on a machine that kept time? */
 static void decide_safe(const struct lb_stage *s, const struct lb_judgement *found, struct lb_outcome *out) {
   const struct lb_scenario *scenario = s->plan->scenario;
   struct lb_error doubt;
   uint32_t out_client, holder;
+  size_t late;
   uint64_t ttl_ns = (uint64_t)scenario->ttl_ms * LB_NS_PER_MS;
   bool is_timeline = scenario->kind == LB_KIND_TIMELINE, held_twice = is_timeline && found->check.double_holds > 0;
   uint64_t needed = s->client_count > 1 && scenario->min_handoffs > 0 ? (uint64_t)scenario->min_handoffs : 0;
@@ -356,6 +373,10 @@ static void decide_safe(const struct lb_stage *s, const struct lb_judgement *fou
     decide(out, LB_UNDECIDED, "nothing was granted while it was measured");
   else if (!guard_was_tested(s, held_twice, &doubt)) decide(out, LB_UNDECIDED, "%s", doubt.text);
   else if (expires(s) && is_stalled(s, out)) decide_stalled(out, "nothing went wrong");
+  else if (is_timeline && !held_twice && expires(s) && was_late(s, out, &late))
+    decide(out, LB_UNDECIDED,
+           "nothing went wrong, but %s did not ask up to its deadline: the machine stalled for %.0f ms",
+           s->history.clients.name[late], (double)out->stall_ns / 1e6);
   else if (scenario->kind == LB_KIND_LOAD && found->stats.never_granted)
     decide(out, LB_SAFE, "%u of %zu clients never got the lock: each request of theirs was refused",
            found->stats.never_granted, s->client_count);

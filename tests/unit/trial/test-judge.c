@@ -222,6 +222,24 @@ STATES(a_stall_of_half_the_ttl_spoils_no_test, judge_stalled_and_clean(LB_TRAIT_
 STATES(a_stall_does_not_matter_to_a_lock_without_expiry, judge_stalled_and_clean(LB_TRAIT_NO_EXPIRY, 200 * HALF_TTL_NS),
        decides(LB_SAFE, ""));
 
+/* Client 1 has given up behind its deadline before it was granted: was it asleep? */
+static void gave_up_late(unsigned traits, lb_ns late_ns, uint64_t stall_ns) {
+  w->scenario.kind = LB_KIND_TIMELINE;
+  judge_stalled_and_clean(traits, stall_ns);
+  w->stage.memory->state[1].late_ns = late_ns;
+}
+
+STATES(who_slept_through_its_deadline_has_not_asked, gave_up_late(LB_TRAIT_LEASED, 21 * MS, 100 * MS),
+       decides(LB_UNDECIDED,
+               "nothing went wrong, but client-2 did not ask up to its deadline: the machine stalled for 100 ms"));
+STATES(who_is_late_by_a_fault_has_asked, gave_up_late(LB_TRAIT_LEASED, 121 * MS, 120 * MS), decides(LB_SAFE, ""));
+STATES(a_beat_late_is_not_late, gave_up_late(LB_TRAIT_LEASED, 20 * MS, 120 * MS), decides(LB_SAFE, ""));
+STATES(a_short_stall_keeps_nobody_from_asking, gave_up_late(LB_TRAIT_LEASED, 21 * MS, 99 * MS), decides(LB_SAFE, ""));
+STATES(a_library_may_be_late_by_itself, gave_up_late(LB_TRAIT_LEASED | LB_TRAIT_FOREIGN, 21 * MS, 100 * MS),
+       decides(LB_SAFE, ""));
+STATES(a_lock_without_expiry_may_be_asked_late, gave_up_late(LB_TRAIT_NO_EXPIRY, 21 * MS, 100 * MS),
+       decides(LB_SAFE, ""));
+
 /* Client 1 is refused although the lease that client 0 was told of has been over for a ttl. */
 static void refused_past_the_lease(unsigned traits) {
   w->protocol.traits = traits;
