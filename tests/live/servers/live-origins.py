@@ -52,7 +52,7 @@ def verdicts(folder):
 
 def test_runs(home, folder):
     before = listing(home / "small")
-    done = call(LOCKBENCH, "run", "control", "clock-jump", "restart-node", "-b", "redis-token@redis,redis-token@redis:small,redis-token@redis:links", "-g", "none", "-n", "1", "-o", str(folder))
+    done = call(LOCKBENCH, "run", "control", "clock-jump", "restart-node", "-b", "redis-token@redis,redis-token@redis:small,redis-token@redis:links", "-g", "none", "-n", "1", "--again", "-o", str(folder))
     cells, servers = verdicts(folder)
     for scenario, verdict in (("control", "safe"), ("clock-jump", "violated"), ("restart-node", "violated")):
         for system in ("redis", "redis:small", "redis:links"):
@@ -64,7 +64,7 @@ def test_runs(home, folder):
 def test_suite(folder):
     """What a scenario's `systems` names, it is asked of whichever version of the servers."""
     (folder / "one.ini").write_text("[suite]\ntitle = one\nquestion = one?\n\n[late-release]\n")
-    call(LOCKBENCH, "suite", str(folder / "one.ini"), "-b", "redis-del@redis:small", "-g", "none", "-n", "1", "-o", str(folder / "suite"))
+    call(LOCKBENCH, "suite", str(folder / "one.ini"), "-b", "redis-del@redis:small", "-g", "none", "-n", "1", "--again", "-o", str(folder / "suite"))
     check(verdicts(folder / "suite")[0] == {("late-release", "redis-del@redis:small"): "violated"}, "a suite asks a version what it asks the system", verdicts(folder / "suite")[0])
 
 
