@@ -101,6 +101,7 @@ struct lb_args {
    * only to list. */
   const char *only, *without, *from; /* from: a results folder */
   const char *on, *survive;          /* of `which`, lists */
+  const char *hook;                  /* of a run, for the steps `operator` */
   const char *as;                    /* of a history: names of its operations */
   int64_t lease_ms;                  /* ... the length of its leases; 0 = none was said */
   int faults;

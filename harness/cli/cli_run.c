@@ -171,13 +171,30 @@ static void show_slow(void *data, const char *line) {
   s->shown.slow(s->shown.display, line);
 }
 
+static bool show_by_hand(void *data, const char *order) {
+  const struct session *s = data;
+  return s->shown.by_hand(s->shown.display, order);
+}
+
+/* The first step of a job that a person does; NULL = none. */
+static const struct lb_step *order_in(const struct lb_plan *plan) {
+  for (size_t i = 0; i < plan->job_count; i++) {
+    const struct lb_scenario *scenario = plan->jobs[i].plan.scenario;
+    for (size_t k = 0; k < scenario->step_count; k++)
+      if (lb_step_by_hand(&scenario->steps[k])) return &scenario->steps[k];
+  }
+  return NULL;
+}
+
 static int run_trials(struct session *s) {
   struct lb_estimate estimate;
-  struct lb_jobs jobs = lb_cli_run_jobs(s->order->args);
+  bool by_person = order_in(s->tally.plan) && !s->order->args->hook;
+  struct lb_jobs jobs = by_person ? (struct lb_jobs){1, 1} : lb_cli_run_jobs(s->order->args);
   struct lb_display display = {.live = {stderr, .terminal = lb_live_terminal(stderr)},
                                .verbose = s->order->args->verbose,
                                .estimate = &estimate};
-  struct lb_progress progress = {.finished = keep_and_show, .tick = show_tick, .slow = show_slow, .display = s};
+  struct lb_progress progress = {
+      .finished = keep_and_show, .tick = show_tick, .slow = show_slow, .by_hand = show_by_hand, .display = s};
   lb_cli_announce(&s->tally, jobs, &estimate);
   s->shown = lb_display_progress(&display);
   int r = lb_runner_run(&s->tally, &s->dir, jobs, (struct lb_sitting){s->order->args->budget_s, s->order->args->again},
@@ -404,6 +421,15 @@ static int find_shard(const struct lb_order *order, struct lb_shard *ret, uint64
   return 0;
 }
 
+/* An order to an operator needs somebody who does it, and --hook an order. */
+static int check_orders(const struct lb_plan *plan, const char *hook) {
+  const struct lb_step *order = order_in(plan);
+  if (hook && !order) return lb_complain(LB_EXIT_USAGE, "--hook %s: no step here is an `operator \"...\"`", hook);
+  if (!order || hook || isatty(STDIN_FILENO)) return 0;
+  return lb_complain(LB_EXIT_USAGE, "step = %s: nobody can press Enter here: expected a terminal, or --hook CMD",
+                     order->text);
+}
+
 /* What is wrong with scenarios, systems and settings is found by the plan, before a folder is made
  * or a server is started. */
 int lb_cli_carry_out(const struct lb_order *order) {
@@ -434,6 +460,7 @@ int lb_cli_carry_out(const struct lb_order *order) {
                                     .trials = order->args->against ? 1 : order->args->trials,
                                     .settings = order->args->settings,
                                     .setting_count = order->args->setting_count,
+                                    .hook = order->args->hook,
                                     .keep_logs = order->args->keep_logs,
                                     .strict = order->args->strict,
                                     .judging = order->judging,
@@ -445,7 +472,8 @@ int lb_cli_carry_out(const struct lb_order *order) {
   else {
     if (lb_own_at(0) && !asked)
       lb_complain(0, "runs %s, the lock to use on these servers; -b all runs the others, too", own);
-    code = order->begin ? order->begin(order->data, &plan) : 0;
+    code = check_orders(&plan, order->args->hook);
+    if (code == 0 && order->begin) code = order->begin(order->data, &plan);
     if (code == 0) code = order->args->against ? take_turns(&plan, order->args) : execute(&plan, order, shard);
     lb_plan_clear(&plan);
   }

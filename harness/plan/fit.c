@@ -94,6 +94,7 @@ static const char no_proxy[] = "no proxy stands before the servers";
 
 /* A step that needs servers of ours: it would hurt one, or has to look at one more closely than its owner lets us. */
 static bool touches_servers(const struct lb_step *step) {
+  if (lb_step_by_hand(step)) return false;
   bool of_server = (step->a.kind != LB_ROLE_NONE && !lb_role_is_client(step->a)) ||
                    (step->b.kind != LB_ROLE_NONE && !lb_role_is_client(step->b));
   return of_server || lb_step_hits_server(step) ||
@@ -115,7 +116,7 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
     return lb_refuse(why, "'%s' would touch servers of your own, or their network", step->text);
   if (among_clients && lb_step_row(step)->among_clients && !t->members)
     return lb_refuse(why, "no two clients talk to each other here");
-  if (t->data_count == 0 && lb_step_row(step)->class == LB_STEP_FAULT &&
+  if (t->data_count == 0 && lb_step_row(step)->class == LB_STEP_FAULT && !lb_step_by_hand(step) &&
       (!of_client || (lb_step_needs(step, LB_NEED_NETWORK) && !among_clients)))
     return lb_refuse(why, "there are no servers");
   if ((lb_step_needs(step, LB_NEED_FAILOVER) || lb_step_later_primary(step)) && t->data_count < 2)

@@ -62,6 +62,7 @@ static void add_jobs_of(struct lb_plan *plan, size_t cell_index, const struct lb
                                       .system = cell->system,
                                       .options = cell->options,
                                       .guard = cell->guard,
+                                      .hook = request->hook,
                                       .keep_logs = request->keep_logs,
                                       .trial = t,
                                       .clients = cell->scenario->client_counts[c]}};

@@ -117,6 +117,7 @@ struct lb_plan_request {
   const struct lb_judging *judging; /* of the plan */
   bool reuse;                       /* timelines may share their servers (trial/site.h) */
   bool strict;                      /* of the plan */
+  const char *hook;                 /* of each trial */
   bool keep_logs;                   /* of every trial, not only of those with a surprising verdict */
 };
 

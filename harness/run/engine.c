@@ -226,12 +226,22 @@ static void tell_slow(struct engine *e) {
       e->told_slow = true, e->source->slow(e->source->of, e->live[i].slow.line);
 }
 
+/* A trial that waits for a person waits alone: nothing else is played then. */
+static void hand_out(struct engine *e) {
+  for (int i = 0; i < e->jobs.most && e->source->by_hand; i++) {
+    struct lb_by_hand *hand = &e->live[i].by_hand;
+    if (e->slot[i].job && atomic_load(&hand->state) == LB_HAND_ORDERED)
+      if (e->source->by_hand(e->source->of, hand->order)) atomic_store(&hand->state, LB_HAND_DONE);
+  }
+}
+
 static void tick(struct engine *e) {
   const struct lb_job *running[LB_JOBS_MOST];
   size_t n = 0;
   for (int i = 0; i < e->jobs.most; i++)
     if (e->slot[i].job) running[n++] = e->slot[i].job;
   tell_slow(e);
+  hand_out(e);
   if (e->source->tick) e->source->tick(e->source->of, running, n);
 }
 

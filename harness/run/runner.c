@@ -95,6 +95,11 @@ static void slow(void *of, const char *line) {
   if (r->progress && r->progress->slow) r->progress->slow(r->progress->display, line);
 }
 
+static bool by_hand(void *of, const char *order) {
+  const struct runner *r = of;
+  return r->progress && r->progress->by_hand && r->progress->by_hand(r->progress->display, order);
+}
+
 int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb_jobs jobs, struct lb_sitting sitting,
                   const struct lb_progress *progress, struct lb_error *err) {
   size_t count = tally->plan->job_count;
@@ -110,7 +115,8 @@ int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb
                                 .begun = begun,
                                 .ended = ended,
                                 .tick = tick,
-                                .slow = slow};
+                                .slow = slow,
+                                .by_hand = by_hand};
   if (sitting.budget_s > 0) r.end = lb_clock_ns() + (lb_ns)(sitting.budget_s * 1e9);
   int result = lb_engine_run(&r.source, dir, jobs, err);
   if (result == 0) settle_the_rest(&r);

@@ -16,6 +16,8 @@ struct lb_progress { /* what a display may want; called on the engine's thread *
   void (*tick)(void *display, const struct lb_tally *tally, const struct lb_job *const running[], size_t count);
   /* Once at most, see lb_source. */
   void (*slow)(void *display, const char *line);
+  /* As in lb_source. */
+  bool (*by_hand)(void *display, const char *order);
   void *display;
 };
 

@@ -218,6 +218,12 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                                .help = "ends that upgrade",
                                .class = LB_STEP_CURE,
                                .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_TABLES},
+    [LB_STEP_OPERATOR] =
+        {.form = "operator ORDER",
+         .help =
+             "prints ORDER, a text in \"...\", and waits until a person has done it and presses Enter, or until the command of `--hook` exits 0. Another exit or 10 min = undecided",
+         .class = LB_STEP_FAULT,
+         .named = "by hand"},
     [LB_STEP_PAUSE] = {.form = "pause A",
                        .help = "stops the processes of a role (SIGSTOP)",
                        .class = LB_STEP_FAULT,
@@ -498,6 +504,14 @@ bool lb_step_hits_server(const struct lb_step *step) {
 
 bool lb_step_outlives(const struct lb_step *step) {
   return lb_step_hits_server(step) && lb_step_row(step)->trace == LB_TRACE_LASTS;
+}
+
+bool lb_step_by_hand(const struct lb_step *step) { return step->verb == LB_STEP_OPERATOR; }
+
+const char *lb_step_order(const struct lb_step *step, int *ret_length) {
+  const char *begin = strchr(step->text, '"') + 1;
+  *ret_length = (int)(strrchr(begin, '"') - begin);
+  return begin;
 }
 
 int lb_step_later_primary(const struct lb_step *step) {

@@ -55,6 +55,7 @@ enum lb_verb {
   LB_STEP_VACATE,
   LB_STEP_LOCK_TABLES,
   LB_STEP_UNLOCK_TABLES,
+  LB_STEP_OPERATOR,
   LB_STEP_PAUSE,
   LB_STEP_RESUME,
   LB_STEP_RESTART,
@@ -229,6 +230,10 @@ void lb_step_list(const bool chosen[LB_VERB_COUNT], char *buf, size_t size);
 
 /* The number of the primary N, from 2, that the step speaks of; 0 = of none but the first. */
 int lb_step_later_primary(const struct lb_step *step);
+/* The order of `operator "ORDER"`: where it begins in the text, and how long it is. */
+const char *lb_step_order(const struct lb_step *step, int *ret_length);
+/* True if hosts or the network are touched by a person, not by lockbench. */
+bool lb_step_by_hand(const struct lb_step *step);
 /* One step from its text. 0, or -EINVAL with err = what was found and expected (no place). step->line is left alone. */
 int lb_step_parse(const char *text, struct lb_step *ret, struct lb_error *err);
 

@@ -30,6 +30,7 @@ typedef int value_parser(const char *word, struct lb_step *ret, struct lb_error 
 #define LOSS_MIN 0.1
 #define LOSS_MAX 50.0
 #define AFTER_MAX 1000
+#define ORDER_MS 600000 /* a person has so long for an order */
 
 /* Milliseconds of "250ms", "1.5s", "1m", exactly; -1 if it is none. */
 static int64_t duration_ms(const char *word) {
@@ -281,6 +282,21 @@ static int take_role(struct cursor *c, struct lb_role *ret) {
   return 0;
 }
 
+/* A text in quotes, which is the rest of the step: it is kept as it is written. */
+static int take_order(struct cursor *c, struct lb_step *step) {
+  const char *first = peek(c), *last = c->words[c->count - 1];
+  struct lb_error why;
+  if (!first) return miss_word(c, "ORDER");
+  size_t end = strlen(last);
+  if (*first != '"' || last[end - 1] != '"' || (first == last && end < 3)) {
+    lb_refuse(&why, "found '%s', expected a text in quotes, like operator \"fail over the primary\"", first);
+    return miss_value(c, &why);
+  }
+  c->at = c->count;
+  step->within_ms = ORDER_MS;
+  return 0;
+}
+
 /* One word of a form against the step's words. */
 static int take(struct cursor *c, const char *part, struct lb_step *step) {
   if (same_part(part, "A")) return take_role(c, &step->a);
@@ -291,6 +307,7 @@ static int take(struct cursor *c, const char *part, struct lb_step *step) {
   if (same_part(part, "R")) return take_value(c, part, rate_parse, step);
   if (same_part(part, "OFFSET")) return take_value(c, part, offset_parse, step);
   if (same_part(part, "POINT")) return take_value(c, part, point_parse, step);
+  if (same_part(part, "ORDER")) return take_order(c, step);
   if (same_part(part, "POLICY")) return take_value(c, part, policy_parse, step);
   if (same_part(part, "J")) return take_value(c, part, jitter_parse, step);
   if (same_part(part, "P")) return take_value(c, part, loss_parse, step);

@@ -84,10 +84,20 @@ static void slow(void *data, const char *line) {
   fflush(d->live.out);
 }
 
+static bool by_hand(void *data, const char *order) {
+  char line[300], answer;
+  ssize_t n;
+  snprintf(line, sizeof line, "%s, then press Enter", order);
+  slow(data, line);
+  while ((n = read(STDIN_FILENO, &answer, 1)) == 1 && answer != '\n') {
+  }
+  return n == 1;
+}
+
 struct lb_progress lb_display_progress(struct lb_display *display) {
   display->begin_ns = display->live.said_ns = lb_clock_ns();
   display->stale = true;
-  return (struct lb_progress){.finished = finished, .tick = tick, .slow = slow, .display = display};
+  return (struct lb_progress){.finished = finished, .tick = tick, .slow = slow, .by_hand = by_hand, .display = display};
 }
 
 void lb_display_end(struct lb_display *d) { lb_live_hide(&d->live); }

@@ -50,7 +50,8 @@ static void touch(const struct lb_doing *d) {
 /* One server has no replicas, no partners and no minority. A cut of no host does nothing; any other fault without a
  * host was not played. */
 static bool hits_nobody(const struct lb_doing *d) {
-  return !lb_step_needs(d->step, LB_NEED_NETWORK) && d->a->server_count + d->a->client_count == 0;
+  return !lb_step_needs(d->step, LB_NEED_NETWORK) && !lb_step_by_hand(d->step) &&
+         d->a->server_count + d->a->client_count == 0;
 }
 
 /* ---- a proof that waits for a gate ------------------------------------------------------------------------------- */

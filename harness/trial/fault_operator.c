@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -169,6 +170,42 @@ static int order(struct lb_doing *d, lb_operator_order *hook) {
 static int lock_tables(struct lb_doing *d) { return order(d, d->s->cluster.topology->family->orders.lock_tables); }
 static int unlock_tables(struct lb_doing *d) { return order(d, d->s->cluster.topology->family->orders.unlock_tables); }
 
+/* ---- what a person does, or a command for him ---- */
+
+/* The command sees the hosts as client 1 does. */
+static int call_hook(struct lb_doing *d, const char *order) {
+  char servers[LB_NAMES_BYTES] = "";
+  char *argv[] = {"sh", "-c", (char *)d->s->plan->hook, NULL};
+  const struct lb_target *target = &d->s->target;
+  struct lb_error err;
+  for (size_t i = 0, at = 0; i < target->count && at < sizeof servers; i++)
+    at +=
+        (size_t)snprintf(servers + at, sizeof servers - at, "%s%s://%s:%u", at ? " " : "", target->endpoints[i].service,
+                         target->endpoints[i].host, (unsigned)target->endpoints[i].port);
+  setenv("LOCKBENCH_ORDER", order, 1);
+  setenv("LOCKBENCH_SERVERS", servers, 1);
+  if (lb_proc_run_tool(d->s->client[0].host, argv, "", &err) == 0) return 0;
+  return lb_doing_fail(d, "%s: the hook was not done: %s", d->step->text, err.text);
+}
+
+static int ask_person(struct lb_doing *d, const char *order) {
+  struct lb_by_hand *hand = d->s->live ? &d->s->live->by_hand : NULL;
+  if (!hand) return lb_doing_fail(d, "%s: nobody is there who could do it", d->step->text);
+  snprintf(hand->order, sizeof hand->order, "%s", order);
+  atomic_store(&hand->state, LB_HAND_ORDERED);
+  for (lb_ns deadline = lb_in_ms(d->step->within_ms); lb_clock_ns() < deadline; lb_sleep_ms(POLL_MS))
+    if (atomic_load(&hand->state) == LB_HAND_DONE) return 0;
+  return lb_doing_fail(d, "%s: nobody pressed Enter", d->step->text);
+}
+
+static int by_hand(struct lb_doing *d) {
+  char order[sizeof d->s->live->by_hand.order];
+  int length;
+  const char *text = lb_step_order(d->step, &length);
+  snprintf(order, sizeof order, "%.*s", length, text);
+  return d->s->plan->hook ? call_hook(d, order) : ask_person(d, order);
+}
+
 /* ---- the record of a lock ---------------------------------------------------------------------------------------- */
 
 /* Asked through the observer, whose session knows what a record looks like: 1, 0, or -1 with err. */
@@ -315,6 +352,7 @@ const struct lb_fault lb_faults_by_hand[LB_VERB_COUNT] = {
     [LB_STEP_VACATE] = {vacate},
     [LB_STEP_LOCK_TABLES] = {lock_tables, .undo = unlock_tables},
     [LB_STEP_UNLOCK_TABLES] = {unlock_tables},
+    [LB_STEP_OPERATOR] = {by_hand},
     [LB_STEP_DELETE_KEY] = {delete_key},
     [LB_STEP_END_SESSION] = {end_session},
     [LB_STEP_MOVE_SLOT] = {move_slot, await_owner},

@@ -43,6 +43,7 @@ struct lb_trial_plan {
   enum lb_guard guard;
   int clients;
   int trial;                  /* from 1 within (cell, clients) */
+  const char *hook;           /* does what `operator` orders; NULL = a person does */
   bool keep_logs;             /* of servers and clients, also if the trial ends as expected */
   bool fresh;                 /* wants servers that have served no other trial */
   const struct lb_pool *pool; /* NULL = its servers serve no other trial */
@@ -68,10 +69,17 @@ struct lb_outcome { /* plain data: travels through a pipe */
   bool uncontested;       /* of an undecided one: because no client asked, or was answered, while another one held */
 };
 
+enum { LB_HAND_FREE, LB_HAND_ORDERED, LB_HAND_DONE };
+struct lb_by_hand { /* an order for a person: written by the trial, done by the tool */
+  _Atomic int state;
+  char order[256];
+};
+
 struct lb_live {           /* shared with the tool */
   _Atomic uint64_t grants; /* for the live line */
   _Atomic bool started;    /* the servers and clients of the trial are there */
   struct lb_slow slow;     /* its servers do not answer */
+  struct lb_by_hand by_hand;
 };
 
 /* Called after each trial with its result and its outcome, which is gone after the call. */

@@ -38,7 +38,7 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 #define ROLES                                                                                                          \
   "primary, primary N, current primary, replicas, node N, majority, partners, minority, proxy, all, client N, clients, holder, waiters or server of client N"
 #define VERBS                                                                                                          \
-  "cut, slow, hold, drop, release, reset, heal, kill, power, shut, depose, remove, cancel, delete, end, back, restore, wipe, move, fill, free, stall, unstall, occupy, vacate, lock, unlock, pause, resume, restart, clock, client, meanwhile, deliver, stop, crash, hang, gate, pass, await, let, wait or observe"
+  "cut, slow, hold, drop, release, reset, heal, kill, power, shut, depose, remove, cancel, delete, end, back, restore, wipe, move, fill, free, stall, unstall, occupy, vacate, lock, unlock, operator, pause, resume, restart, clock, client, meanwhile, deliver, stop, crash, hang, gate, pass, await, let, wait or observe"
 #define CLIENT_VERBS "client N and acquire, begin, open, release, work, read, write, reopen or start"
 #define CUTS "cut A [from] B or cut A to B"
 #define SLOW "slow A to B T [jitter J] [loss P]"
@@ -58,7 +58,7 @@ TEST(every_form_of_the_table_has_an_example_that_parses) {
       "delete key on primary, end session of client 1 on primary, end renewals of client 1, back up all, restore all, wipe node 2, "
       "move slot of key to node 2, fill memory of primary policy volatile-ttl, free memory of primary, "
       "fill disk of primary, free disk of primary, stall disk of replicas, unstall disk of replicas, occupy proxy, vacate proxy, lock tables on primary, "
-      "unlock tables on primary, pause client 1, resume client 1, restart all, clock node 2 monotonic +31s, "
+      "unlock tables on primary, operator \"fail over the primary\", pause client 1, resume client 1, restart all, clock node 2 monotonic +31s, "
       "clock clients rate 1.02, client 1 acquire shared lock 2 within 2s, client 1 begin acquire within 2s, "
       "client 2 begin section within 4s, client 3 open and begin section within 4s, "
       "meanwhile client 3 repeats: acquire shared lock 2 within 2s hold 1s rest 250ms, "
@@ -96,7 +96,8 @@ TEST(every_verb_has_a_row_and_somebody_who_plays_it) {
 TEST(a_row_does_not_contradict_itself) {
   for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++) {
     const struct lb_step_row *row = &lb_step_rows[verb];
-    bool of_hosts = (row->class == LB_STEP_FAULT && lb_step_form_has(row, "A")) || row->class == LB_STEP_CURE;
+    bool of_hosts = (row->class == LB_STEP_FAULT && (lb_step_form_has(row, "A") || verb == LB_STEP_OPERATOR)) ||
+                    row->class == LB_STEP_CURE;
     if (lb_fault_knows(verb) != of_hosts) fail_msg("%s: is it a fault of hosts?", row->form);
     if (row->drawn && row->class != LB_STEP_FAULT) fail_msg("%s: a campaign draws faults", row->form);
     if (row->drawn && !lb_fault_has_undo(verb)) fail_msg("%s: a campaign cannot undo it", row->form);
