@@ -200,6 +200,10 @@ static void renewal_in_vain(uint32_t client) {
 STATES(a_violation_behind_a_renewal_without_an_answer_is_undecided_if_no_fault_was_played, two_holds_at_once(),
        renewal_in_vain(0), judge(), assert_int_equal(w->out.verdict, LB_UNDECIDED));
 
+/* The very first event counts as any other. */
+STATES(so_is_one_behind_a_renewal_that_came_first, renewal_in_vain(0), move_to(0, 1), two_holds_at_once(), judge(),
+       assert_int_equal(w->out.verdict, LB_UNDECIDED));
+
 TEST(a_fault_is_why_a_renewal_gets_no_answer) {
   two_holds_at_once();
   struct lb_step kill = {
@@ -262,6 +266,58 @@ STATES(who_is_refused_past_a_lease_was_kept_out_by_nobody, refused_past_the_leas
 STATES(a_session_keeps_others_out_past_the_end_that_its_client_knew,
        refused_past_the_lease(LB_TRAIT_LEASED | LB_TRAIT_SESSION), decides(LB_SAFE, ""));
 STATES(so_does_a_library_that_renews, refused_past_the_lease(LB_TRAIT_LEASED | LB_TRAIT_RENEWED), decides(LB_SAFE, ""));
+
+/* Half a ttl is left to whoever counts a lease a little longer. */
+TEST(who_is_refused_shortly_past_a_lease_may_have_been_kept_out) {
+  refused_past_the_lease(LB_TRAIT_LEASED);
+  w->stage.memory->events[w->stage.memory->log[1].first + 1].t = (11 + TTL_MS + TTL_MS / 2 - 1) * MS;
+  decides(LB_SAFE, "");
+}
+
+/* ---- the names of servers ---- */
+
+static void names_server(uint64_t at_ms, enum lb_event_kind kind, uint64_t value) {
+  lb_memory_record(w->stage.memory, 0, (struct lb_event){.kind = (uint16_t)kind, .value = value, .fact = LB_NO_NAME});
+  move_to(0, at_ms);
+}
+
+/* The host that the fact of the event at this time names; NULL = none. */
+static const char *host_at(uint64_t at_ms) {
+  const struct lb_history *h = &w->stage.history;
+  for (size_t i = 0; i < h->count; i++)
+    if (h->events[i].t == at_ms * MS) {
+      uint32_t host = lb_event_fact(h, &h->events[i])->host;
+      return host == LB_NO_NAME ? NULL : h->texts.name[host];
+    }
+  fail_msg("no event at %llu ms", (unsigned long long)at_ms);
+  return NULL;
+}
+
+TEST(who_answered_and_who_voted_get_their_names) {
+  struct lb_cluster *cluster = &w->stage.cluster;
+  cluster->data_count = cluster->server_count = 3;
+  for (size_t i = 0; i < 3; i++) snprintf(cluster->server[i].name, sizeof cluster->server[i].name, "s-%zu", i + 1);
+  two_holds_apart();
+  names_server(40, LB_EV_VOTED, 5), names_server(41, LB_EV_SERVER, 1), names_server(42, LB_EV_SERVER, 0);
+  names_server(43, LB_EV_SERVER, 3), names_server(44, LB_EV_VOTED, 2), names_server(45, LB_EV_VOTED, 5);
+  judge();
+  assert_string_equal(host_at(40), "s-1, s-3");
+  assert_string_equal(host_at(41), "s-2");
+  assert_string_equal(host_at(42), "s-1");
+  assert_null(host_at(43)); /* it is none of ours */
+  assert_string_equal(host_at(44), "s-2");
+  assert_string_equal(host_at(45), "s-1, s-3");
+}
+
+/* ---- what a hand-off cost ---- */
+
+TEST(requests_and_commits_are_shared_out_among_hand_offs) {
+  two_holds_apart();
+  w->out.requests = 10, w->out.commits = 4;
+  judge();
+  assert_int_equal(w->out.handoffs, 1);
+  assert_true(w->out.requests_per_handoff == 10.0 && w->out.commits_per_handoff == 4.0);
+}
 
 #define NOR ", nor for 1.5 s more, though every lease and session should be over that is not kept up"
 
