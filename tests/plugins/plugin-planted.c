@@ -29,7 +29,7 @@ enum { OPT_FIRST, OPT_SECOND, OPT_HIDDEN, OPT_OF_TEN, OPT_FRESH, OPT_NUMBERS };
 enum { C1_BEHIND, C2_AHEAD, P_AHEAD, P_RESTARTED, P_FAST, CONDITIONS };
 static const char *const words[] = {"c1-behind", "c2-ahead", "p-ahead", "p-restarted", "p-fast", "none", NULL};
 
-enum { HALF_AN_HOUR_MS = 1800000, ASK_MS = 300, FAST_MS = 200 };
+enum { HALF_AN_HOUR_MS = 1800000, ASK_MS = 300, FAST_MS = 20 };
 
 struct shared {
   _Atomic uint64_t owner; /* 0 = free */
@@ -81,7 +81,9 @@ static void look_at_server(struct lb_session *s) {
   if (c && !c->err) {
     redisSetTimeout(c, (struct timeval){0, ASK_MS * 1000});
     redisReply *reply = redisCommand(c, "TIME");
-    int64_t off = reply && reply->type == REDIS_REPLY_ARRAY ? atoll(reply->element[0]->str) * 1000 - true_wall_ms() : 0;
+    bool told = reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2;
+    int64_t now = told ? atoll(reply->element[0]->str) * 1000 + atoll(reply->element[1]->str) / 1000 : 0;
+    int64_t off = told ? now - true_wall_ms() : 0; /* never ahead by the way of the answer */
     int64_t hours = (off + (off < 0 ? -HALF_AN_HOUR_MS : HALF_AN_HOUR_MS)) / (2 * HALF_AN_HOUR_MS);
     if (off > HALF_AN_HOUR_MS) see(s, P_AHEAD);
     if (off - hours * 2 * HALF_AN_HOUR_MS > FAST_MS) see(s, P_FAST);
