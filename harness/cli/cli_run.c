@@ -171,9 +171,9 @@ static void show_slow(void *data, const char *line) {
   s->shown.slow(s->shown.display, line);
 }
 
-static bool show_by_hand(void *data, const char *order) {
+static bool show_by_hand(void *data, const char *order, lb_ns deadline) {
   const struct session *s = data;
-  return s->shown.by_hand(s->shown.display, order);
+  return s->shown.by_hand(s->shown.display, order, deadline);
 }
 
 /* The first step of a job that a person does; NULL = none. */

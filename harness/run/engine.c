@@ -230,8 +230,10 @@ static void tell_slow(struct engine *e) {
 static void hand_out(struct engine *e) {
   for (int i = 0; i < e->jobs.most && e->source->by_hand; i++) {
     struct lb_by_hand *hand = &e->live[i].by_hand;
-    if (e->slot[i].job && atomic_load(&hand->state) == LB_HAND_ORDERED)
-      if (e->source->by_hand(e->source->of, hand->order)) atomic_store(&hand->state, LB_HAND_DONE);
+    int ordered = LB_HAND_ORDERED;
+    if (!e->slot[i].job || atomic_load(&hand->state) != ordered) continue;
+    bool done = e->source->by_hand(e->source->of, hand->order, hand->deadline);
+    atomic_compare_exchange_strong(&hand->state, &ordered, done ? LB_HAND_DONE : LB_HAND_REFUSED);
   }
 }
 

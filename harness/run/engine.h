@@ -35,8 +35,8 @@ struct lb_source {
   void (*tick)(void *of, const struct lb_job *const running[], size_t count);
   /* Once at most: servers of a trial that starts do not answer for a while, in one line. May be NULL. */
   void (*slow)(void *of, const char *line);
-  /* An order for a person. True = Enter was pressed; false = it was not, in time. May be NULL. */
-  bool (*by_hand)(void *of, const char *order);
+  /* An order for a person. True = Enter was pressed; false = it was not by the deadline, or a signal came. May be NULL. */
+  bool (*by_hand)(void *of, const char *order, lb_ns deadline);
 };
 
 /* Plays until the source has none left, so many side by side, those that measure alone. 0; -EINTR after SIGINT,

@@ -95,9 +95,9 @@ static void slow(void *of, const char *line) {
   if (r->progress && r->progress->slow) r->progress->slow(r->progress->display, line);
 }
 
-static bool by_hand(void *of, const char *order) {
+static bool by_hand(void *of, const char *order, lb_ns deadline) {
   const struct runner *r = of;
-  return r->progress && r->progress->by_hand && r->progress->by_hand(r->progress->display, order);
+  return r->progress && r->progress->by_hand && r->progress->by_hand(r->progress->display, order, deadline);
 }
 
 int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb_jobs jobs, struct lb_sitting sitting,

@@ -17,7 +17,7 @@ struct lb_progress { /* what a display may want; called on the engine's thread *
   /* Once at most, see lb_source. */
   void (*slow)(void *display, const char *line);
   /* As in lb_source. */
-  bool (*by_hand)(void *display, const char *order);
+  bool (*by_hand)(void *display, const char *order, lb_ns deadline);
   void *display;
 };
 

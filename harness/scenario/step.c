@@ -221,7 +221,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
     [LB_STEP_OPERATOR] =
         {.form = "operator ORDER",
          .help =
-             "prints ORDER, a text in \"...\", and waits until a person has done it and presses Enter, or until the command of `--hook` exits 0. Another exit or 10 min = undecided",
+             "prints ORDER, a text in \"...\", and waits until a person has done it and presses Enter, or until the command of `--hook` exits 0. Another exit or 10 min = undecided. What it did is for the steps behind it to show",
          .class = LB_STEP_FAULT,
          .named = "by hand"},
     [LB_STEP_PAUSE] = {.form = "pause A",

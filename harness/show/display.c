@@ -6,8 +6,10 @@
  */
 #include "display.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -84,14 +86,19 @@ static void slow(void *data, const char *line) {
   fflush(d->live.out);
 }
 
-static bool by_hand(void *data, const char *order) {
-  char line[300], answer;
-  ssize_t n;
+/* What was typed before the order was read answers nothing. */
+static bool by_hand(void *data, const char *order, lb_ns deadline) {
+  struct pollfd typed = {STDIN_FILENO, POLLIN, 0};
+  char line[300], answer = '\0';
+  tcflush(STDIN_FILENO, TCIFLUSH);
   snprintf(line, sizeof line, "%s, then press Enter", order);
   slow(data, line);
-  while ((n = read(STDIN_FILENO, &answer, 1)) == 1 && answer != '\n') {
+  while (answer != '\n') {
+    lb_ns now = lb_clock_ns();
+    if (now >= deadline || poll(&typed, 1, (int)((deadline - now) / LB_NS_PER_MS) + 1) != 1) return false;
+    if (read(STDIN_FILENO, &answer, 1) != 1) return false;
   }
-  return n == 1;
+  return true;
 }
 
 struct lb_progress lb_display_progress(struct lb_display *display) {

@@ -35,11 +35,12 @@ int lb_doing_fail(const struct lb_doing *d, const char *format, ...) {
   return -1;
 }
 
-/* The hosts that it is done to. A cut knows its links, and says it itself. */
+/* The hosts that it is done to. A cut knows its links, and says it itself; a person is not watched. */
 static void touch(const struct lb_doing *d) {
   char names[LB_NAMES_BYTES] = "";
   size_t at = 0;
-  if (lb_step_row(d->step)->class != LB_STEP_FAULT || d->step->b.kind != LB_ROLE_NONE) return;
+  if (lb_step_row(d->step)->class != LB_STEP_FAULT || d->step->b.kind != LB_ROLE_NONE || lb_step_by_hand(d->step))
+    return;
   for (size_t i = 0; i < d->a->server_count + d->a->client_count && at < sizeof names; i++) {
     const char *name = i < d->a->server_count ? d->a->server[i]->name : d->a->client[i - d->a->server_count]->name;
     at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", at > 0 ? ", " : "", name);

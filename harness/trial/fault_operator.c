@@ -192,9 +192,11 @@ static int ask_person(struct lb_doing *d, const char *order) {
   struct lb_by_hand *hand = d->s->live ? &d->s->live->by_hand : NULL;
   if (!hand) return lb_doing_fail(d, "%s: nobody is there who could do it", d->step->text);
   snprintf(hand->order, sizeof hand->order, "%s", order);
+  hand->deadline = lb_in_ms(d->step->within_ms);
   atomic_store(&hand->state, LB_HAND_ORDERED);
-  for (lb_ns deadline = lb_in_ms(d->step->within_ms); lb_clock_ns() < deadline; lb_sleep_ms(POLL_MS))
-    if (atomic_load(&hand->state) == LB_HAND_DONE) return 0;
+  while (atomic_load(&hand->state) == LB_HAND_ORDERED && lb_clock_ns() < hand->deadline) lb_sleep_ms(POLL_MS);
+  /* The next trial here must not find this order. */
+  if (atomic_exchange(&hand->state, LB_HAND_FREE) == LB_HAND_DONE) return 0;
   return lb_doing_fail(d, "%s: nobody pressed Enter", d->step->text);
 }
 
@@ -203,7 +205,11 @@ static int by_hand(struct lb_doing *d) {
   int length;
   const char *text = lb_step_order(d->step, &length);
   snprintf(order, sizeof order, "%.*s", length, text);
-  return d->s->plan->hook ? call_hook(d, order) : ask_person(d, order);
+  int r = d->s->plan->hook ? call_hook(d, order) : ask_person(d, order);
+  if (r == 0)
+    lb_stage_note(d->s, "%s; what it did is not known from that",
+                  d->s->plan->hook ? "the hook exited 0" : "Enter was pressed");
+  return r;
 }
 
 /* ---- the record of a lock ---------------------------------------------------------------------------------------- */

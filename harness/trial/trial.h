@@ -69,9 +69,10 @@ struct lb_outcome { /* plain data: travels through a pipe */
   bool uncontested;       /* of an undecided one: because no client asked, or was answered, while another one held */
 };
 
-enum { LB_HAND_FREE, LB_HAND_ORDERED, LB_HAND_DONE };
-struct lb_by_hand { /* an order for a person: written by the trial, done by the tool */
+enum { LB_HAND_FREE, LB_HAND_ORDERED, LB_HAND_DONE, LB_HAND_REFUSED };
+struct lb_by_hand { /* an order for a person: written by the trial, answered by the tool */
   _Atomic int state;
+  lb_ns deadline; /* of the answer */
   char order[256];
 };
 

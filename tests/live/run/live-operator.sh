@@ -40,26 +40,42 @@ play -o "$dir/done" --hook "$hook"
 check 'what the hook does breaks the lock' [ "$(verdict "$dir/done")" = violated ]
 play -o "$dir/nothing" --hook true
 check 'a hook that does nothing leaves it safe' [ "$(verdict "$dir/nothing")" = safe ]
+told() { "$bin" explain "$1" by-hand.redis-token@redis >"$dir/story" && grep -qF "$2; what it did is not known from that" "$dir/story" && ! grep -q 'nobody to' "$dir/story"; }
+check 'the story says no more of it than the hook does' told "$dir/nothing" 'the hook exited 0'
 play -o "$dir/failed" --hook 'echo no right to do it; exit 3'
 check 'a hook that fails leaves it undecided' [ "$(verdict "$dir/failed")" = undecided ]
 check 'and says why' grep -q 'the hook was not done: .*no right to do it' "$dir/failed/trials.csv"
 
-# A terminal: Enter comes when the order was printed.
+# A terminal: what is typed before the order counts for nothing, Enter comes when one was printed. Two orders are two Enters; one that closes has done nothing.
 cat >"$dir/type.py" <<'PY'
 import os, pty, sys
+enters = int(sys.argv[1])
 pid, tty = pty.fork()
-if pid == 0: os.execvp(sys.argv[1], sys.argv[1:])
+if pid == 0: os.execvp(sys.argv[2], sys.argv[2:])
+os.write(tty, b"\n\n\n")
 said = b""
 while True:
     try: got = os.read(tty, 4096)
     except OSError: break
     if not got: break
     said += got
-    if b"then press Enter" in said: os.write(tty, b"\n"); print(said.decode()); said = b""
+    if b"then press Enter" in said:
+        print(said.decode(), flush=True)
+        said = b""
+        os.write(tty, b"\n" if enters > 0 else b"\x04")
+        enters -= 1
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 PY
-python3 "$dir/type.py" $run -o "$dir/typed" >"$dir/printed" 2>&1
+types() { python3 "$dir/type.py" "$@" >"$dir/printed" 2>&1; }
+types 1 $run -o "$dir/typed"
 check 'a person presses Enter, and it goes on' [ "$(verdict "$dir/typed")" = safe ]
-check 'the order was printed' grep -q 'empty the server, then press Enter' "$dir/printed"
+check 'the order was printed' [ "$(grep -c 'empty the server, then press Enter' "$dir/printed")" = 1 ]
+check 'the story says who did it' told "$dir/typed" 'Enter was pressed'
+types 0 "$bin" run "$dir/by-hand.ini" -b redis-token@redis -n 1 -o "$dir/closed"
+check 'who ends the input has done nothing' [ "$(verdict "$dir/closed")" = undecided ]
+check 'and it says so' grep -q 'nobody pressed Enter' "$dir/closed/trials.csv"
+sed -i 's/^step = operator.*/&\nstep = operator "look at it"/' "$dir/by-hand.ini"
+types 2 $run -o "$dir/twice"
+check 'two orders are two Enters' [ "$(verdict "$dir/twice"):$(grep -c 'then press Enter' "$dir/printed")" = safe:2 ]
 check 'nothing is left' [ -z "$(servers)" ]
 echo "1..$n"

@@ -348,6 +348,15 @@ TEST(forms_that_share_their_begin_are_told_apart_by_the_word_that_differs) {
   refused("clock", "it ends where a role was expected: " ROLES);
 }
 
+TEST(an_order_is_a_text_in_quotes) {
+  refused("operator", "it ends where 'ORDER' was expected: operator ORDER");
+  refused("operator fail over", "found 'fail', expected a text in quotes, ...");
+  refused("operator \"fail over", "found '\"fail', expected a text in quotes, ...");
+  refused("operator \"\"", "found '\"\"', expected a text in quotes, ...");
+  refused("operator \"fail over\" within 5s", "found '\"fail', expected a text in quotes, ...");
+  refused("oprator \"fail over\"", "unknown verb 'oprator', did you mean 'operator'? ...");
+}
+
 TEST(words_after_the_end_are_refused) {
   refused("heal all from primary now", "found 'now' after its end: expected heal A [from] B");
   refused("client 1 read 5", "found '5' after its end: ...");
