@@ -31,12 +31,14 @@ bool lb_cli_is_run_folder(const char *path) {
 
 struct foreign {
   const char *as;
-  int exit; /* of the script that has complained, else 0 */
+  bool is_it; /* the file is of another tool */
+  int exit;   /* of the script that has complained, else 0 */
 };
 
 /* The script makes JSON lines, each with the line of its operation. */
 static int read_foreign(void *of, const struct lb_history_bytes *from, struct lb_history *ret, struct lb_error *err) {
   struct foreign *f = of;
+  f->is_it = true;
   FILE *input = tmpfile(), *lines = tmpfile();
   int r = -EIO;
   if (!input || !lines || fwrite(from->data, 1, from->size, input) != from->size || fflush(input) != 0)
@@ -59,7 +61,11 @@ int lb_cli_load_history(const char *word, const char *as, struct lb_history *ret
                        lb_process_called());
   int r = strcmp(word, "-") != 0 ? lb_history_load(word, &reader, ret, &err)
                                  : lb_history_read(STDIN_FILENO, "standard input", &reader, ret, &err);
-  return foreign.exit ? foreign.exit : r < 0 ? lb_complain(LB_EXIT_USAGE, "%s", err.text) : 0;
+  if (foreign.exit || r < 0) return foreign.exit ? foreign.exit : lb_complain(LB_EXIT_USAGE, "%s", err.text);
+  if (!as || foreign.is_it) return 0;
+  lb_history_clear(ret);
+  return lb_complain(LB_EXIT_USAGE, "--as %s: %s is a history of our own form, expected operations in EDN or CSV", as,
+                     word);
 }
 
 /* The history of a file, with what the options say of it. */

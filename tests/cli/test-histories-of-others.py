@@ -81,6 +81,8 @@ def leases(lockbench):
     tap.check("a renewal that failed is none", judged(lockbench, failed, 0, "safe", options=("--lease", "3s", *names)))
     exported = check(lockbench, two, "--lease", "3s", "--export", "json", *names).stdout
     tap.check("what is exported as JSON is judged the same", judged(lockbench, exported, 3, "violated: 1 double hold of 500.0 ms"))
+    own = judged(lockbench, exported, 2, "--as lock=acquire,unlock=release: ", "our own form", options=names)
+    tap.check("names for a history of our own form are refused", own)
     tap.check("an unknown name is refused, and --as is named", judged(lockbench, one, 2, 'found unknown :f "lock"', "--as NAME=acquire"))
     wrong = judged(lockbench, one, 2, "--as lock=aquire: found 'lock=aquire'", "did you mean 'acquire'?", options=("--as", "lock=aquire"))
     tap.check("so are an unknown operation and a length without a unit", wrong + judged(lockbench, one, 2, "--lease 3: expected a time", options=("--lease", "3")))
