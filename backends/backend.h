@@ -259,7 +259,7 @@ struct lb_config {
 };
 
 /* A plug-in runs with the contract that it was compiled against: this grows by one with any change of this header. */
-#define LB_ABI 5
+#define LB_ABI 6
 
 /* Hooks that only proofs use, not clients. Each is optional: NULL where the protocol cannot tell. */
 struct lb_proofs {
@@ -370,6 +370,9 @@ struct lb_protocol {
   /* What a holder does under its lock, where that can meet the lock: statements of its connection, for example. LB_OK.
    * LB_TIMEOUT: it was not over by the deadline, and is given up. LB_UNKNOWN. -errno: it failed. NULL = nothing. */
   int (*work)(struct lb_session *session, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
+  /* Versions of servers that know its commands: "redis >= 7.2 or valkey >= 7.2", by the names of `doctor`. On others a
+   * cell is skipped. NULL = any. */
+  const char *needs;
 };
 
 /* Its proofs, never NULL. */

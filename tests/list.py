@@ -15,14 +15,17 @@ More words:
   exit        its exit code alone says how it went; the others speak TAP
   wraps F G   it has functions of its own in place of these
   bare        (programs) built without sanitizers, whose memory would be in the way of what it shows
-A plugin has a line `plugin: NAME -DMACRO ...` for each variant of it. conform/systems.txt lists the systems of the conformance tests.
+A plugin has a line `plugin: NAME -DMACRO ...` for each variant of it. conform/systems.txt lists the systems of the conformance tests:
+of TOPOLOGY:ORIGIN the servers of this machine are asked where there is no such origin, and what they are too old for is skipped.
 Exit: 0; 1 a line is wrong.
 """
+import os
 import pathlib
 import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+ORIGINS = pathlib.Path(os.environ.get("LOCKBENCH_SERVERS") or pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache", "lockbench/servers"))
 LANES = ("compute", "beside", "alone")
 SUITES = ("compute", "memory", "threads", "addresses", "table", "all")
 WORDS = {"tests": (*LANES, *SUITES[1:], "exit", "wraps"), "programs": ("bare",), "conform": ("addresses", "threads", "all")}
@@ -98,6 +101,7 @@ def conform():
         system, _, text = line.partition(" : ")
         if system and system[0] != "#":
             words = [item[0] for item in check(f"conform/systems.txt:{number}", text, "conform")]
+            system = re.sub(r":(\S+)", lambda origin: origin[0] if (ORIGINS / origin[1]).is_dir() else "", system)
             yield system.strip(), ",".join(["conform"] + words)
 
 

@@ -342,6 +342,8 @@ const char *redis_decimal(int64_t number, char buf[REDIS_DECIMAL_MAX]) {
 
 bool redis_is_one(const redisReply *reply) { return reply->type == REDIS_REPLY_INTEGER && reply->integer == 1; }
 
+bool redis_is_yes(const redisReply *reply) { return redis_is_one(reply) || reply->type == REDIS_REPLY_STATUS; }
+
 bool redis_is_token(const redisReply *reply, const struct lb_grant *grant) {
   return reply->type == REDIS_REPLY_STRING && reply->len == grant->token_len &&
          !memcmp(reply->str, grant->token, grant->token_len);

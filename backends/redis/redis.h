@@ -79,6 +79,8 @@ void redis_new_token(struct lb_env *env, struct lb_grant *grant);
 const char *redis_decimal(int64_t number, char buf[REDIS_DECIMAL_MAX]);
 /* True when a script said 1. */
 bool redis_is_one(const redisReply *reply);
+/* The same, or a command said OK. */
+bool redis_is_yes(const redisReply *reply);
 /* True when a string reply is the grant's token. */
 bool redis_is_token(const redisReply *reply, const struct lb_grant *grant);
 /* The -errno of an error reply, with its text in env->err (-EROFS: ask another server; -EAGAIN: ask again later); 0 for

@@ -11,14 +11,12 @@
 
 static struct redis_session *redis_of(struct lb_session *s) { return &redis_key(s)->redis; }
 
-static bool is_yes(const redisReply *reply) { return redis_is_one(reply) || reply->type == REDIS_REPLY_STATUS; }
-
 int redis_blind_try(struct lb_session *s, struct redis_request *set, const struct lb_lock *lock, struct lb_grant *grant,
                     lb_ns deadline) {
   if (redis_key_begin(s, grant)) return redis_blind_resolve(s, lock, grant, deadline);
   set->grant = grant;
   int rc = redis_session_once(redis_of(s), set, deadline);
-  if (!rc && !is_yes(set->reply)) rc = LB_BUSY;
+  if (!rc && !redis_is_yes(set->reply)) rc = LB_BUSY;
   if (!rc) grant->valid_until = lb_lease_end(grant->asked_at, lock->ttl_ms);
   freeReplyObject(set->reply);
   return redis_key_tried(s, grant, false, rc);

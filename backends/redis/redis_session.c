@@ -156,7 +156,7 @@ int redis_session_extend(struct redis_session *s, struct redis_command command, 
   struct redis_request expire = {.command = command};
   lb_ns end = lb_lease_end(lb_now(s->env), ttl_ms);
   int rc = redis_session_ask(s, &expire, deadline);
-  if (!rc && !redis_is_one(expire.reply)) rc = LB_LOST;
+  if (!rc && !redis_is_yes(expire.reply)) rc = LB_LOST;
   freeReplyObject(expire.reply);
   if (rc == LB_OK) redis_session_confirm(s, grant);
   return lb_lease_extended(grant, rc, end);

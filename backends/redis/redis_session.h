@@ -92,7 +92,7 @@ int redis_session_exec(struct redis_session *session, const struct redis_command
 int redis_session_ask(struct redis_session *session, struct redis_request *request, lb_ns deadline);
 /* The server has just said that the key is the grant's. Returns LB_OK. */
 int redis_session_confirm(struct redis_session *session, const struct lb_grant *grant);
-/* Sends `command`, which moves the end of the grant's key and answers 1 where it did, and which may be executed twice:
+/* Sends `command`, which moves the end of the grant's key and answers 1 or OK where it did, and which may be executed twice:
  * the hook extend. LB_OK, LB_LOST, LB_UNKNOWN, -errno; valid_until as lb_lease_extended() says. */
 int redis_session_extend(struct redis_session *session, struct redis_command command, int64_t ttl_ms,
                          struct lb_grant *grant, lb_ns deadline);

@@ -22,6 +22,7 @@
 #include "run/rundir.h"
 #include "plan/settings.h"
 #include "theory/theory.h"
+#include "theory/versions.h"
 
 /* What has been said so far. TAP numbers its lines through all systems, people read a sum for each. */
 enum { KINDS_MAX = 32, KIND_TEXT = 160, STATEMENTS_MAX = 128 };
@@ -158,12 +159,17 @@ static int run_system(struct suite *s, const struct lb_system *system, const str
 }
 
 /* A system whose servers are not there: a skip for TAP, a line for people. */
-static int miss(struct suite *s, const char *command, const struct lb_system *system, const char *missing) {
-  if (!s->tap)
-    return lb_complain(LB_EXIT_MISSING, "%s %s: needs %s, which is not on this machine", command, system->name,
-                       missing);
-  printf("ok %d - %s # SKIP needs %s\n", ++s->points, system->name, missing);
+static int miss(struct suite *s, const char *command, const struct lb_system *system, const char *lacks) {
+  if (!s->tap) return lb_complain(LB_EXIT_MISSING, "%s %s: %s", command, system->name, lacks);
+  printf("ok %d - %s # SKIP %s\n", ++s->points, system->name, lacks);
   return LB_EXIT_OK;
+}
+
+/* NULL: nothing. */
+static const char *lacks_of(const struct lb_system *system, char *buf, size_t size) {
+  const char *missing = lb_topology_missing(system->topology);
+  if (missing) return snprintf(buf, size, "needs %s, which is not on this machine", missing), buf;
+  return lb_versions_meet(system->protocol, system->topology, buf, size) ? NULL : buf;
 }
 
 /* The worst that came: something that does not hold, then a failure of ours, then something missing. */
@@ -187,7 +193,8 @@ int lb_cli_conform_systems(const struct lb_conform_order *order) {
   if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "conform", NULL, &err) < 0)
     return lb_complain(LB_EXIT_FAILURE, "%s", err.text);
   for (int i = 0; i < count; i++) {
-    const char *missing = lb_topology_missing(order->systems[i].topology);
+    char buf[300];
+    const char *missing = lacks_of(&order->systems[i], buf, sizeof buf);
     if (i > 0 && !args->tap && !order->said) putchar('\n');
     int r = missing ? miss(&suite, args->argv[0], &order->systems[i], missing)
                     : run_system(&suite, &order->systems[i], order, &dir);

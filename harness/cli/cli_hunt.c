@@ -25,6 +25,7 @@
 #include "plan/system.h"
 #include "scenario/scenario.h"
 #include "show/live.h"
+#include "theory/versions.h"
 
 /* HUNT_JOBS: a timeline waits even more than a scenario does, mostly for what does not happen; what starts at once is
  * limited by its cost. Without servers twice as many are as little work. */
@@ -204,13 +205,13 @@ static int hunt_one(const struct lb_args *args, const struct lb_system *system, 
 /* `all`: every protocol on the first of its topologies. */
 static int every_system(struct lb_system *systems, int max) {
   struct lb_error err;
-  char name[160];
+  char name[160], why[300];
   const struct lb_protocol *p;
   int count = 0;
   for (size_t i = 0; (p = lb_protocol_at(i)) && count < max; i++) {
     snprintf(name, sizeof name, "%s@%s", p->name, p->topologies[0]);
     if (!(p->traits & (LB_TRAIT_FOREIGN | LB_TRAIT_FLOOR)) && lb_system_parse(name, &systems[count], &err) == 0 &&
-        !lb_topology_missing(systems[count].topology))
+        !lb_topology_missing(systems[count].topology) && lb_versions_meet(p, systems[count].topology, why, sizeof why))
       count++;
   }
   return count;

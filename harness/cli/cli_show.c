@@ -28,6 +28,7 @@
 #include "scenario/scenario.h"
 #include "scenario/scenario_load.h"
 #include "servers/topology.h"
+#include "theory/versions.h"
 
 /* ---- a protocol ------------------------------------------------------------------------------ */
 
@@ -147,6 +148,7 @@ static void show_protocol(const struct lb_protocol *p) {
   lb_cli_print_words(p->topologies);
   print_stand_ins(p->topologies);
   putchar('\n');
+  if (p->needs) printf("needs:    %s\n", p->needs);
   if (p->points) {
     printf("points:   ");
     lb_cli_print_words(p->points);
@@ -433,12 +435,15 @@ static int cli_cost(const struct lb_args *args) {
   struct lb_cost cost;
   struct lb_error err;
   const char *tmp = getenv("TMPDIR"), *missing;
+  char why[300];
   if (lb_system_parse(args->words[0], &system, &err) < 0)
     return lb_complain(LB_EXIT_USAGE, "show --cost: %s", err.text);
   int code = lb_cli_check_options(args);
   if (code) return code;
   if ((missing = lb_topology_missing(system.topology)))
     return lb_complain(LB_EXIT_MISSING, "show --cost %s: needs %s, which is not on this machine", system.name, missing);
+  if (!lb_versions_meet(system.protocol, system.topology, why, sizeof why))
+    return lb_complain(LB_EXIT_MISSING, "show --cost %s: %s", system.name, why);
   if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "cost", NULL, &err) < 0)
     return lb_complain(LB_EXIT_FAILURE, "%s", err.text);
   union lb_value *options = lb_settings_options(system.protocol, args->settings, args->setting_count);

@@ -21,6 +21,7 @@
 #include "network/stall.h"
 #include "plan.h"
 #include "preload/skew.h"
+#include "theory/versions.h"
 
 static unsigned of_servers(const struct lb_protocol *p, const struct lb_topology *t) {
   bool foreign_lease = p->traits & LB_TRAIT_FOREIGN && p->traits & LB_TRAIT_LEASED;
@@ -307,10 +308,13 @@ static void check_machine(struct fitting *f, const struct lb_scenario *scenario)
   const char *missing = lb_topology_missing(f->topology);
   const struct lb_isolation *isolation = lb_isolation_probe();
   const char *library = lb_peers_missing_file(f->protocol);
+  char version[200];
   if (library)
     miss(f, "it is not installed: `%s %s` installs it", lb_process_peers_installer(), lb_peers_name(f->protocol));
   if (missing)
     miss(f, "%s needs %s, which is not %s", f->topology->name, missing, f->topology->origin ? "there" : "installed");
+  if (!missing && !lb_versions_meet(f->protocol, f->topology, version, sizeof version))
+    miss(f, "%s %s", f->protocol->name, version);
   if (lb_origin_root(f->topology->origin) && isolation->kind == LB_ISOLATION_NONE)
     miss(f, "a root of its own needs a sandbox: %s", isolation->why.text);
   if (scenario->apart && f->topology->own) miss(f, "round_trip_ms would make the network of your own servers slow");

@@ -155,3 +155,23 @@ void lb_versions_add(const char *lock, const struct lb_topology *topology, struc
     if (is_below(&has, &row->version) == row->below) lb_facts_take(facts, row->words, LB_TERM_OF_LOCK, &err);
   }
 }
+
+/* One of "redis >= 7.2 or valkey >= 7.2". */
+static bool is_met(const char *needs, const char *versions) {
+  char server[32], number[24];
+  struct version has, least;
+  for (const char *next = needs; next; next = strstr(next, " or ")) {
+    if (next != needs) next += strlen(" or ");
+    if (sscanf(next, "%31s >= %23[0-9.]", server, number) == 2 && read_version(number, &least) &&
+        find_version(versions, server, &has) && !is_below(&has, &least))
+      return true;
+  }
+  return false;
+}
+
+bool lb_versions_meet(const struct lb_protocol *lock, const struct lb_topology *topology, char *why, size_t size) {
+  const char *has = lock->needs ? versions_of(topology) : "";
+  if (!lock->needs || is_met(lock->needs, has)) return true;
+  snprintf(why, size, "needs %s; this is %s", lock->needs, *has ? has : "a server that does not tell its version");
+  return false;
+}

@@ -5,6 +5,7 @@
 #ifndef LB_VERSIONS_H
 #define LB_VERSIONS_H
 
+#include "backends/backend.h"
 #include "facts.h"
 #include "servers/topology.h"
 
@@ -15,5 +16,8 @@ int lb_versions_load(const char *path, struct lb_error *err);
 int lb_versions_parse(const char *path, const char *data, size_t size, struct lb_error *err);
 /* Puts in what holds for the lock on servers of the version that is here, or that LOCKBENCH_VERSIONS names. */
 void lb_versions_add(const char *lock, const struct lb_topology *topology, struct lb_facts *facts);
+/* Whether these servers are what the lock needs. False with "needs valkey >= 9.0; this is redis 7.0.15" in `why`. Servers
+ * that do not tell their version are not. */
+bool lb_versions_meet(const struct lb_protocol *lock, const struct lb_topology *topology, char *why, size_t size);
 
 #endif

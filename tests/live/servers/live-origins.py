@@ -78,6 +78,18 @@ def test_refusals(folder):
     check(verdicts(folder / "lacks")[0] == {("control", "memcached-add@memcached:links"): "skipped"}, "a prefix without the server is no reason to take this machine's", done.stdout)
 
 
+def test_too_old(home, folder):
+    """A Redis knows no DELIFEQ, which is Valkey's word: neither a run nor conform takes its refusals for those of the lock."""
+    needs = "needs valkey >= 9.0; this is redis "
+    done = call(LOCKBENCH, "run", "control", "-b", "redis-ifeq@redis:small", "-n", "1", "-o", str(folder / "old"))
+    cell = json.loads((folder / "old/run.json").read_text())["cells"][0]
+    check(cell["verdict"] == "skipped" and needs in cell["why"], "a server without the commands of a lock is skipped", cell, done.stdout)
+    done = call(LOCKBENCH, "conform", "redis-ifeq@redis:small")
+    check(done.returncode == 5 and needs in done.stderr and done.stderr.count("\n") == 1, "conform says so in one line", done.stderr)
+    done = call(LOCKBENCH, "conform", "--tap", "redis-ifeq@redis:small")
+    check(done.returncode == 0 and f"# SKIP {needs}" in done.stdout, "and skips it in TAP", done.stdout)
+
+
 def test_script(home):
     script = [sys.executable, str(ROOT / "setup/servers")]
     tar = io.BytesIO()
@@ -113,5 +125,7 @@ with tempfile.TemporaryDirectory(prefix="lockbench-origins-") as work:
     test_runs(home, at / "run")
     test_suite(at)
     test_refusals(at)
+    if subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=False).stdout.startswith("Redis"):
+        test_too_old(home, at)
     test_script(home)
 sys.exit(tap.end())

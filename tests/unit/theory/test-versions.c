@@ -4,6 +4,7 @@
  * Facts that changed with a version of the servers: which lines hold for which version, and what is refused.
  */
 #include "test.h"
+#include "backends/registry.h"
 #include "theory/facts.h"
 #include "theory/theory.h"
 #include "theory/versions.h"
@@ -59,6 +60,39 @@ TEST(or_from_a_version_on) {
 TEST(it_is_of_one_lock) {
   assert_int_equal(read_versions("[etcd < 3.5]\netcd-lease = looks=no\n"), 0);
   assert_true(looks("etcd 3.4.23"));
+}
+
+static char why[300];
+
+static bool meets(const char *needs, const char *servers) {
+  const struct lb_protocol lock = {.name = "new", .needs = needs};
+  setenv("LOCKBENCH_VERSIONS", servers, 1);
+  bool met = lb_versions_meet(&lock, lb_topology_find("redis"), why, sizeof why);
+  unsetenv("LOCKBENCH_VERSIONS");
+  return met;
+}
+
+TEST(a_lock_needs_servers_of_a_version) {
+  const char *needs = "redis >= 7.2 or valkey >= 7.2.5";
+  assert_true(meets(needs, "redis 7.2"));
+  assert_true(meets(needs, "redis 7.10.1 at h:1"));
+  assert_true(meets(needs, "redis 7.0.15, valkey 8.0"));
+  assert_true(meets(needs, "valkey 7.2.5"));
+  assert_true(meets(NULL, "redis 2.8"));
+  assert_false(meets(needs, "valkey 7.2.4"));
+  assert_false(meets(needs, "memcached 9.1"));
+  assert_false(meets(needs, "redis 7.0.15"));
+  assert_string_equal(why, "needs redis >= 7.2 or valkey >= 7.2.5; this is redis 7.0.15");
+}
+
+/* What another word would mean, no server would have. */
+TEST(what_locks_of_ours_need_can_be_had) {
+  const struct lb_protocol *lock;
+  for (size_t i = 0; (lock = lb_protocol_at(i)); i++) {
+    char newest[300];
+    snprintf(newest, sizeof newest, "%.*s 99", lock->needs ? (int)strcspn(lock->needs, " ") : 0, lock->needs);
+    if (!meets(lock->needs, newest)) fail_msg("%s %s", lock->name, why);
+  }
 }
 
 STATES(a_bad_line_is_refused_with_its_place,
