@@ -261,10 +261,21 @@ typedef int timedwait_fn(pthread_cond_t *cond, pthread_mutex_t *mutex, const str
 typedef int clockwait_fn(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
                          const struct timespec *deadline);
 
+/* musl has none. */
+extern void *dlvsym(void *restrict handle, const char *restrict name, const char *restrict version)
+    __attribute__((weak));
+
+/* Up to glibc 2.33 dlsym() may find the condition variables of before NPTL, which take the bytes of a newer one for a
+ * pointer (GLIBC_2.2.5 on x86-64). */
+static void *look_up(const char *name) {
+  void *found = dlvsym ? dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2") : NULL;
+  return found ? found : dlsym(RTLD_NEXT, name);
+}
+
 /* libc's own function. The first wait comes when main() runs, so dlsym() may be called here. */
 static void *find_next(void *_Atomic *known, const char *name) {
   void *found = atomic_load_explicit(known, memory_order_relaxed);
-  if (!found) atomic_store_explicit(known, found = dlsym(RTLD_NEXT, name), memory_order_relaxed);
+  if (!found) atomic_store_explicit(known, found = look_up(name), memory_order_relaxed);
   return found;
 }
 
