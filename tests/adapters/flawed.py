@@ -34,6 +34,15 @@ def acquire("""
 # The time in the value is that of the grant. Who comes later counts from there by the lease that it is set to itself.
 OWN_RULER = STAMP.replace("time.time() + ttl / 1000", "time.time()").replace(" < time.time()", " + ttl / 1000 < time.time()")
 
+# Readers are one number with one time to live, which each of them sets anew: a dead one stays in the number while others read.
+COUNTED = """
+READ = "if redis.call('get',KEYS[1])=='w' then return 0 end redis.call('incr',KEYS[1]) return redis.call('pexpire',KEYS[1],ARGV[1])"
+DONE = "if redis.call('decr',KEYS[1])<1 then redis.call('del',KEYS[1]) end return 1"
+reads = False
+
+
+def acquire("""
+
 FLAWS = {
     # name: (facts, what is replaced, by what; several times)
     "plain-del": ("release=blind", [(DELETE, 'call("DEL", key)')]),  # its release asks nobody
@@ -71,6 +80,12 @@ FLAWS = {
         ("global server, timeout", "global server, timeout, name"), ('if word == "open":', 'if word == "open":\n        name = of["client"]'),
         ('elif word == "acquire":', 'elif word == "acquire" and name == "client-2": time.sleep(int(of["wait_ms"]) / 1000); return "busy"\n    elif word == "acquire":')]),
     "own-ruler": ("", [("\ndef acquire(", OWN_RULER), (SET, "stamp(key, token, ttl)"), (CAN, "can=holds"), (DELETE, "(" + DELETE + ")")]),
+    "counted": ("", [
+        ("\ndef acquire(", COUNTED), (SET, 'call("EVAL", READ, 1, key, ttl) if reads else call("SET", key, "w", "NX", "PX", ttl)'), (CAN, "can=shared"),
+        (DELETE, '(call("EVAL", DONE, 1, key) if reads else call("DEL", key))'), ("global server, timeout", "global server, timeout, reads"),
+        ('elif word == "acquire":', 'elif word == "acquire" and [reads := of.get("shared") == "yes"]:')]),
+    "own-node": ("", [("servers[0]", 'servers[int(of["client"][7:]) % len(servers)]'), ("topologies=redis", "topologies=redis-x3")]),  # each client asks a node of its own
+    "first-node": ("", [("topologies=redis", "topologies=redis-x3")]),  # the sound one beside it
 }
 
 if len(sys.argv) < 2:
