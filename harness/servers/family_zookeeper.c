@@ -199,30 +199,31 @@ static int requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, ui
   return ask_number(cluster, index, "Received: ", deadline, ret);
 }
 
-/* Whether the leader's dump has the session behind this text: in the first part all are listed, then those with nodes of
- * their own. */
-static int dump_has(struct lb_cluster *cluster, size_t index, const char *behind, uint64_t id, lb_ns deadline) {
-  char said[32768], number[24];
+/* Whether the leader's dump has the session, with this behind its number: in the first part all are listed, then those
+ * that had nodes of their own, each with those that it has, then those of connections. */
+static int dump_has(struct lb_cluster *cluster, size_t index, const char *part, const char *behind, uint64_t id,
+                    lb_ns deadline) {
+  char said[32768], number[40];
   int r = four_letters(cluster, index, "dump", said, sizeof said, deadline);
   if (r < 0) return r;
   if (!strstr(said, "SessionTracker dump"))
     return lb_fail(cluster->env, -EAGAIN, "%s: %.*s", cluster->server[index].name, (int)strcspn(said, "\n"), said);
   if (strlen(said) + 1 == sizeof said)
     return lb_fail(cluster->env, -EOVERFLOW, "%s: more sessions than can be read", cluster->server[index].name);
-  snprintf(number, sizeof number, "0x%llx", (unsigned long long)id);
-  for (const char *at = strstr(said, behind); at && (at = strstr(at, number)); at++)
+  snprintf(number, sizeof number, "0x%llx%s", (unsigned long long)id, behind);
+  for (const char *at = strstr(said, part); at && (at = strstr(at, number)); at++)
     if (!isxdigit((unsigned char)at[strlen(number)])) return 1;
   return 0;
 }
 
 /* A session that has run out is counted down no more, but its nodes are there until its end has been committed. */
 static int has_session(struct lb_cluster *cluster, size_t index, uint64_t id, lb_ns deadline) {
-  return dump_has(cluster, index, "SessionTracker dump", id, deadline);
+  return dump_has(cluster, index, "SessionTracker dump", "", id, deadline);
 }
 
 static int has_place(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline) {
   (void)client;
-  return dump_has(cluster, index, "Sessions with Ephemerals", id, deadline);
+  return dump_has(cluster, index, "Sessions with Ephemerals", ":\n\t", id, deadline);
 }
 
 /* ---- its time -------------------------------------------------------------------------------- */
