@@ -85,6 +85,7 @@ FLAWS = {
         (DELETE, '(call("EVAL", DONE, 1, key) if reads else call("DEL", key))'), ("global server, timeout", "global server, timeout, reads"),
         ('elif word == "acquire":', 'elif word == "acquire" and [reads := of.get("shared") == "yes"]:')]),
     "own-node": ("", [("servers[0]", 'servers[int(of["client"][7:]) % len(servers)]'), ("topologies=redis", "topologies=redis-x3")]),  # each client asks a node of its own
+    "deaf": ("", [(CAN, CAN + ",stop")]),  # it knows no `stop`, and says that it does
     "first-node": ("", [("topologies=redis", "topologies=redis-x3")]),  # the sound one beside it
 }
 

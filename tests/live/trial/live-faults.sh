@@ -31,9 +31,9 @@ comes_to() { # VERDICT SCENARIO SYSTEM [GUARD [RUN]]
     echo "# it is '$verdict': $(value why "$2" "$3" "$guard" "$5")"
   fi
 }
-because() { # SCENARIO PATTERN [RUN]: why it is undecided
-  comes_to undecided "$1" redis-token@redis none "$3"
-  why=$(value why "$1" redis-token@redis none "$3")
+because() { # SCENARIO PATTERN [RUN [SYSTEM]]: why it is undecided
+  comes_to undecided "$1" "${4:-redis-token@redis}" none "$3"
+  why=$(value why "$1" "${4:-redis-token@redis}" none "$3")
   check "  because: $2" expr "$why" : ".*$2"
 }
 has() { # SCENARIO PATTERN [GUARD]: a line of the history of its trial
@@ -307,6 +307,10 @@ unprovable clock-paused 'pause primary' 'clock primary +5s'
 unprovable no-holder 'pause holder'
 unprovable no-waiter 'cut waiters from all'
 unprovable paused-before-point 'client 1 acquire within 1s' 'stop client 1 at before-check' 'pause client 1' 'client 1 read'
+unprovable reset-again 'reset client 1 from primary' 'reset client 1 from primary'
+unprovable released-nothing 'client 2 release anyway within 1s'
+unprovable renews-nothing 'end renewals of client 2'
+sed -i 's/^ttl_ms = .*/&\nrenew = yes/' "$dir/renews-nothing.ini"
 own clock-mono <<'E'
 [timeline]
 step = client 1 acquire within 3s
@@ -370,6 +374,12 @@ step = client 1 write
 step = client 2 release within 2s
 E
 sed -i 's/^ttl_ms = .*/ttl_ms = 30000/' "$dir/silent.ini"
+# What only some locks can do: who gave up has no place, work that the server refuses was not done, a program that knows no `stop` was not told.
+unprovable no-place 'await client 2 has a place within 300ms' 'client 2 acquire within 1s' 'client 2 release within 1s'
+unprovable no-work 'client 1 acquire within 1s' 'client 1 work within 1s'
+unprovable no-stop 'shut down client 1'
+sed -i 's/^ttl_ms = .*/&\noption = pg-advisory.work=DROP TABLE none_such/' "$dir/no-work.ini"
+sed -i 's/^\[expect\]/&\n* = race: it is a test/' "$dir"/no-place.ini "$dir"/no-work.ini "$dir"/no-stop.ini
 # It cannot serve before the cut is healed: that it says so is all that can be waited for.
 own restart-alone <<'E'
 [timeline]
@@ -385,7 +395,7 @@ step = client 2 release within 3s
 zk-sequential@zk-x3 = safe: two of three are a majority
 etcd-lease@etcd-x3 = safe: two of three are a majority
 E
-mkdir "$dir/more" && mv "$dir/silent.ini" "$dir/restart-alone.ini" "$dir/more/"
+mkdir "$dir/more" && mv "$dir/silent.ini" "$dir/restart-alone.ini" "$dir/no-place.ini" "$dir/no-work.ini" "$dir/no-stop.ini" "$dir/more/"
 
 # ---- somebody dies --------------------------------------------------------------------------------------------------
 # The client that stands still at its point shows that the trial is where it should be. Each search is one process: the trial waits two
@@ -441,6 +451,11 @@ lagging() {
   run left lagging-follower-left -b zk-sequential@zk-x3 -g none &
   wait
 }
+some() {
+  run place "$dir/more/no-place.ini" -b zk-sequential@zk,etcd-v3lock@etcd -g none
+  run work "$dir/more/no-work.ini" -b pg-advisory@pg -g none
+  run stop "$dir/more/no-stop.ini" --exec "python3 $(dirname "$0")/../../adapters/flawed.py deaf" -g none
+}
 mine() { run own "$dir"/*.ini -b redis-token@redis; }
 redis &
 others &
@@ -448,6 +463,7 @@ mine &
 silent &
 alone &
 signal &
+some &
 wait
 reason=$(cat "$dir"/*.json | grep -m1 -E '"why": ".*(, which is not installed|needs network namespaces|needs the clock shim)')
 if [ -n "$reason" ]; then
@@ -596,6 +612,15 @@ because kill-twice 'was already dead'
 because kill-nobody 'this system has no such host'
 because paused-before-point 'client 1 read: no answer in time'
 because clock-paused 'does not tell its time'
+because reset-again 'reset client 1 from primary: there is no connection'
+because released-nothing 'it has released nothing that it could release again'
+because renews-nothing 'end renewals of client 2: nothing of it is renewed'
+for system in zk-sequential@zk etcd-v3lock@etcd; do
+  comes_to delayed no-place $system
+  check '  because the servers have none' expr "$(value why no-place $system none)" : '.*the servers have none'
+done
+because no-work 'client 1 work within 1s: .*none_such' work pg-advisory@pg
+because no-stop 'shut down client 1: no such request: stop' stop exec:deaf@redis
 comes_to safe clock-mono redis-token@redis
 has clock-mono '"host":"client-1","clock":"monotonic","ms":(4999|50[0-9][0-9])}'
 proved clock-mono 'clock client 1 monotonic [+]5s'

@@ -190,6 +190,37 @@ STATES(
     make(), assert_string_equal(w->plan.cells[0].skip, "redis tells nobody its monotonic clock"),
     assert_true(w->plan.cells[0].means_nothing));
 
+/* What not every lock and server can do is asked of none of the others. */
+TEST(a_step_that_a_lock_or_its_servers_lack_means_nothing) {
+  static const struct {
+    const char *system, *step, *why;
+  } rows[] = {
+      {"redis-token@redis", "end renewals of client 1", "no loop in a client of redis-token renews what it holds"},
+      {"redis-token@redis", "shut down client 1", "nobody can tell a client of redis-token to stop"},
+      {"redis-token@redis", "client 1 work within 1s",
+       "what a client of redis-token does under its lock does not meet the lock"},
+      {"redis-token@redis", "await client 1 has a place within 1s",
+       "no server here can be asked for the place of a waiter of redis-token"},
+      {"redis-token@redis", "client 1 reopen on node 1 within 1s",
+       "no client of redis-token on redis could do with one server of several"},
+      {"zk-sequential@zk", "client 1 acquire ttl 3s within 1s", "an acquire of zk-sequential has no length of its own"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[400], why[200];
+    snprintf(text, sizeof text,
+             HEAD "[workload]\nclients = 2\n[timeline]\nstep = client 1 acquire within 1s\nstep = %s\n"
+                  "[expect]\n* = race\n",
+             rows[i].step);
+    snprintf(why, sizeof why, "%s: %s", rows[i].step, rows[i].why);
+    w->request.systems = rows[i].system;
+    w->count = 0;
+    scenario("a", text);
+    make();
+    assert_string_equal(w->plan.cells[0].skip, why);
+    assert_true(w->plan.cells[0].means_nothing);
+  }
+}
+
 /* A premise that no trial could observe would leave every one undecided. */
 TEST(a_premise_about_a_proxy_means_nothing_without_one) {
   const char *text =

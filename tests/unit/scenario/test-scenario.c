@@ -551,6 +551,10 @@ TEST(a_step_of_a_client_that_never_asked_is_refused) {
   static const char *const steps[] = {"client 2 read",
                                       "client 2 write",
                                       "client 2 release within 1s",
+                                      "client 2 release anyway within 1s",
+                                      "client 2 work within 1s",
+                                      "end renewals of client 2",
+                                      "await client 2 has a place within 1s",
                                       "await client 2 holds within 1s",
                                       "await client 2 waits within 1s",
                                       "await client 2 has written within 1s"};

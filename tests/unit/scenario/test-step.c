@@ -357,6 +357,22 @@ TEST(an_order_is_a_text_in_quotes) {
   refused("oprator \"fail over\"", "unknown verb 'oprator', did you mean 'operator'? ...");
 }
 
+TEST(what_is_done_to_connections_renewals_and_releases_is_told_from_what_is_near) {
+  refused("reset primary", "it ends where a role was expected: " ROLES);
+  refused("reset client 1 form all", "found 'form', did you mean 'from'? expected reset A [from] B");
+  refused("reset node 2 from node 2", "'node 2' has no link to itself");
+  refused("end renewal of client 1", "found 'renewal', did you mean 'renewals'? ...");
+  refused("end renewals of primary", "found 'primary', expected 'client': end renewals of client N");
+  refused("shut down clients", "'clients' is no server: expected servers");
+  refused("shut dwon client 1", "found 'dwon', did you mean 'down'? ...");
+  refused("client 1 release anyways within 1s", "found 'anyways', did you mean 'anyway'? ...");
+  refused("client 1 release anyway", "it ends where 'lock' or 'within' was expected: ...");
+  refused("client 1 wrok within 1s", "unknown verb 'wrok', did you mean 'work'? ...");
+  refused("client 1 work", "it ends where 'lock' or 'within' was expected: client N work [lock L] within T");
+  refused("await client 1 has place within 1s", "found 'place', ...");
+  refused("await primary has a place within 1s", "found 'primary', ...");
+}
+
 TEST(words_after_the_end_are_refused) {
   refused("heal all from primary now", "found 'now' after its end: expected heal A [from] B");
   refused("client 1 read 5", "found '5' after its end: ...");
