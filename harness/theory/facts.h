@@ -27,7 +27,7 @@ struct lb_term { /* a row of the vocabulary */
 
 /* In the order of `lockbench list facts`; NULL behind the last. */
 const struct lb_term *lb_term_at(size_t index);
-#define LB_FACTS_MAX 64
+#define LB_FACTS_MAX 80
 
 /* The facts of one cell: the values of lb_term_at(i), a bit each in the order of its `values`. Only `shows` has several
  * at once, or none. */

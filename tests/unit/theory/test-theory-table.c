@@ -181,7 +181,8 @@ static const struct {
     {"server-clock-fast", "votes=strangers reached=all "},
     {"deposed-stopped", "deposed=asks "}, /* etcd from 3.4.31 and 3.5.13 on: this table is of an earlier one */
     {"deposed-stalled", "deposed=asks "},
-    {"server-clock-ahead", "jump=less "}, /* each clock here jumps by more than a lease has left */
+    {"replica-ahead", "copied-end=length "}, /* Redis before 7.0 */
+    {"server-clock-ahead", "jump=less "},    /* each clock here jumps by more than a lease has left */
 };
 
 static bool is_for_others(const struct lb_rule *rule) {
