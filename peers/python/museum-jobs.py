@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 #
-# Locks of jobs with a bug that somebody has published, for scenarios/museum/: museum-jobs.py BUG[-mended]. Each is written anew from its report.
+# Locks of jobs and tasks with a bug that somebody has published, for scenarios/museum/: museum-jobs.py BUG[-mended]. Each is written anew from its report.
 #
 # Each promises one owner at a time until its release, as https://laravel.com/docs/12.x/queues#unique-jobs says of a job.
 # What breaks each beyond that: the comment of its class, which names the report. The mended one differs in one line.
@@ -31,14 +31,47 @@ class Job:
 
 
 class Laravel(Job):  # Laravel 60042: the worker that runs a job frees its lock, and does so by force
+    patience = 2  # seconds
+
     def open(self, o):
         import redis
-        self.redis = redis.Redis(o.servers[0].hostname, o.servers[0].port, socket_timeout=2)
+        self.redis = redis.Redis(o.servers[0].hostname, o.servers[0].port, socket_timeout=self.patience)
 
     def take(self, o, token): return self.redis.set(o.key, token, nx=True)
 
     def release(self, o):
         return "ok" if (self.redis.eval(DELETE, 1, o.key, o.token) if MENDED else self.redis.delete(o.key)) else "lost"
+
+
+class ForgetsFirst(Laravel):  # redis-py 3847: a release forgets the token and asks the server then, so one that is cancelled leaves the key
+    patience = 0.5
+
+    def token(self, token):
+        self.mine = token
+        return token
+
+    def release(self, o):
+        token, self.mine = self.mine, ""
+        return "ok" if token and self.redis.eval(DELETE, 1, o.key, token) else "lost"
+
+
+class Cancelled(Job):  # redis-py 2665: a task that is cancelled leaves its reply on the connection, and the next command reads it
+    def open(self, o):
+        import redis
+        self.link = redis.Connection(o.servers[0].hostname, o.servers[0].port)
+
+    def call(self, *words):
+        self.link.send_command(*words)
+        if not self.link.can_read(0.5): raise TimeoutError("its task was cancelled")
+        return self.link.read_response()
+
+    def take(self, o, token): return self.call("SET", o.key, token, "NX", "PX", o.ttl_ms)
+
+    def release(self, o):  # whose task is cancelled knows of no hold
+        try:
+            return "ok" if self.call("EVAL", DELETE, 1, o.key, o.token) else "lost"
+        except TimeoutError:
+            return "lost"
 
 
 class Scheduler(Job):  # db-scheduler 365: at a stop its heartbeats end before its running task
@@ -102,7 +135,8 @@ class Session(Job):  # etcd 22082: the key of a lock is called after the lease o
     def release(self, o): return "ok" if self.call("kv/deleterange", key=self.name(o, o.token)).get("deleted") else "lost"
 
 
-KINDS = {"laravel-60042": (Laravel, "redis", "never", "token", "{key}"), "db-scheduler-365": (Scheduler, "pg", "lease", "stop", "task"),
+KINDS = {"redis-py-3847": (ForgetsFirst, "redis", "never", "", "{key}"), "redis-py-2665": (Cancelled, "redis", "lease", "token", "{key}"),
+         "laravel-60042": (Laravel, "redis", "never", "token", "{key}"), "db-scheduler-365": (Scheduler, "pg", "lease", "stop", "task"),
          "etcd-22082": (Session, "etcd,etcd-x3", "session", "token", "{key}")}
 KIND, TOPOLOGIES, ENDS, CAN, RECORD = KINDS[BUG]
 serve(KIND(), name=sys.argv[1], version="1", topologies=TOPOLOGIES, ends=ENDS, can=CAN, record=RECORD)
