@@ -201,6 +201,39 @@ TEST(bad_histories_are_violated_and_good_ones_are_not) {
     assert_int_equal(lb_check_violated(&expected[i].counts, true), strncmp(expected[i].file, "bad/", 4) == 0);
 }
 
+static struct lb_check checked(const char *text, bool lines) {
+  struct lb_history read;
+  struct lb_check check, kept;
+  struct lb_error err;
+  if (parse_lines("test", text, &read, &err) != 0) fail_msg("%s", err.text);
+  read.lines = lines;
+  lb_check_history(&read, &check);
+  kept = check;
+  lb_check_clear(&check);
+  lb_history_clear(&read);
+  return kept;
+}
+
+#define DID(t, c, what) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"" what "\"}\n"
+#define TWO_HOLD DID(1, "a", "granted") DID(2, "b", "granted")
+
+/* Only another tool's operations may leave out how long a renewed lease is. */
+TEST(a_renewal_without_an_end_is_no_measure) {
+  assert_true(checked(TWO_HOLD DID(3, "a", "renewed"), true).unmeasured);
+  assert_false(checked(TWO_HOLD DID(3, "a", "renewed"), false).unmeasured);
+  assert_false(checked(TWO_HOLD "{\"t\":3,\"c\":\"a\",\"k\":\"k\",\"e\":\"renewed\",\"until\":9}\n", true).unmeasured);
+}
+
+TEST(a_lock_is_revived_if_it_is_renewed_after_a_loss_beside_a_holder) {
+#define LOSES DID(1, "a", "granted") DID(2, "a", "lost")
+  assert_true(checked(LOSES DID(5, "b", "granted") DID(6, "a", "renewed"), false).revived);
+  assert_false(checked(LOSES DID(6, "a", "renewed"), false).revived);
+  /* it was granted again, and that hold ended with its lease */
+  assert_false(
+      checked(LOSES DID(3, "a", "granted") DID(4, "a", "expired") DID(5, "b", "granted") DID(6, "a", "renewed"), false)
+          .revived);
+}
+
 /* A guard is judged by damage: what two holders did while nobody wrote from the past is none. */
 TEST(damage_is_a_lost_update_or_a_stale_write) {
   struct lb_check double_hold = {.double_holds = 1, .dirty_accesses = 1, .token_regressions = 1, .fenced_off = 1};
@@ -208,6 +241,10 @@ TEST(damage_is_a_lost_update_or_a_stale_write) {
   assert_true(lb_check_violated(&double_hold, true) && !lb_check_damaged(&double_hold, true));
   assert_true(lb_check_violated(&lost, true) && lb_check_damaged(&lost, true));
   assert_true(!lb_check_violated(&stale, true) && lb_check_damaged(&stale, true));
+  struct lb_check lost_in_time = {.lost_updates = 1, .unexcused.lost_updates = 1},
+                  stale_in_time = {.stale_writes = 1, .unexcused.stale_writes = 1};
+  assert_true(lb_check_damaged(&lost_in_time, false) && lb_check_damaged(&stale_in_time, false));
+  assert_false(lb_check_damaged(&lost, false) || lb_check_damaged(&stale, false));
 }
 
 TEST(each_kind_of_violation_is_one_by_itself_and_once) {

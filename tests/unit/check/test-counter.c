@@ -51,6 +51,16 @@ TEST(a_group_stands_together) {
         assert_int_equal(lb_counter_rows[i - 1].group, lb_counter_rows[i].group);
 }
 
+/* A number may be below 0 and mean something; -1 stands for none only where the row says so. */
+TEST(what_need_not_be_seen_applies_below_0) {
+  struct lb_counter row = *lb_counter_named("no_grant_ms");
+  struct lb_counters counters = lb_counters_none();
+  assert_true(row.only & LB_IF_SEEN);
+  assert_false(lb_counter_applies(&row, &counters, row.only));
+  row.only &= ~(unsigned)LB_IF_SEEN;
+  assert_true(lb_counter_applies(&row, &counters, row.only));
+}
+
 TEST(a_group_is_walked_in_order_and_only_where_it_is_shown) {
   const struct lb_counter *row = lb_counter_next(NULL, LB_COUNT_TRIAL, LB_IN_TRIALS);
   assert_string_equal(row->name, "start_ms");

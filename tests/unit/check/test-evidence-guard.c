@@ -87,6 +87,10 @@ TEST(one_stop_with_an_answer_speaks_for_the_guard) {
                    LB_GUARD_WORKED);
 }
 
+TEST(who_is_stopped_at_a_key_that_was_never_granted_is_overtaken_by_nobody) {
+  assert_int_equal(of(HEAD CHECK(2, 1, "told-no")), LB_GUARD_STOPPED_NOBODY);
+}
+
 TEST(keys_are_apart) {
   assert_int_equal(
       of(HEAD OF(1, 1, "granted")

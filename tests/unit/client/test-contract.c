@@ -25,10 +25,10 @@ TEST(every_hook_has_its_results_and_no_others) {
   static const struct {
     enum lb_hook hook;
     const char *allowed;
-  } table[] = {{LB_HOOK_OPEN, "O"},      {LB_HOOK_SETUP, "OTU"},  {LB_HOOK_TRY_ACQUIRE, "OBTU"},
-               {LB_HOOK_RELEASE, "OLU"}, {LB_HOOK_EXTEND, "OLU"}, {LB_HOOK_WAIT, "OT"},
-               {LB_HOOK_RESOLVE, "OBU"}, {LB_HOOK_HOLDS, "OLUC"}, {LB_HOOK_INSPECT, "OB"},
-               {LB_HOOK_TEARDOWN, "OTU"}};
+  } table[] = {{LB_HOOK_OPEN, "O"},       {LB_HOOK_SETUP, "OTU"},    {LB_HOOK_TRY_ACQUIRE, "OBTU"},
+               {LB_HOOK_RELEASE, "OLU"},  {LB_HOOK_EXTEND, "OLU"},   {LB_HOOK_WAIT, "OT"},
+               {LB_HOOK_RESOLVE, "OBU"},  {LB_HOOK_HOLDS, "OLUC"},   {LB_HOOK_INSPECT, "OB"},
+               {LB_HOOK_TEARDOWN, "OTU"}, {LB_HOOK_BREAK_LOCK, "OB"}};
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     for (int r = 0; r <= LB_UNCONFIRMED; r++)
       assert_int_equal(result_of(table[i].hook, r)[0] == '\0', strchr(table[i].allowed, letters[r]) != NULL);
@@ -158,4 +158,6 @@ TEST(a_text_is_made_printable) {
   assert_string_equal(cleaned("a\xff\xe2\x82", 5), "a???"); /* cut off within a character */
   assert_string_equal(cleaned("\xe2\x82\xac", 4), "\xe2\x82\xac");
   assert_string_equal(cleaned("x", 1), "");
+  assert_string_equal(cleaned("ab \r\n", 6), "ab"); /* an answer of several lines ends with one */
+  assert_string_equal(cleaned("\n\n", 3), "");
 }

@@ -3,6 +3,7 @@
  *
  * What counts as a stall: a client that wants to run and gets no processor does, one that a fault has stopped does not.
  */
+#include <dirent.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -40,10 +41,13 @@ static void end(pid_t pid) {
   waitpid(pid, NULL, 0);
 }
 
-TEST(a_client_that_gets_no_processor_is_a_stall) {
-  struct lb_memory *memory = lb_memory_map(2, 2, 1);
+/* It is one of three, of whom the others sleep. */
+static void assert_stalls(size_t number) {
+  struct lb_memory *memory = lb_memory_map(3, 3, 1);
   assert_non_null(memory);
-  pid_t heartbeat = lb_heartbeat_start(memory), client = spin(&memory->state[1], SCHED_IDLE),
+  for (size_t i = 0; i < 3; i++)
+    if (i != number) atomic_store(&memory->state[i].pid, (int)getpid());
+  pid_t heartbeat = lb_heartbeat_start(memory), client = spin(&memory->state[number], SCHED_IDLE),
         rival = spin(NULL, SCHED_OTHER);
   lb_ns deadline = lb_clock_ns() + 20000 * MS;
   atomic_store(&memory->max_stall_ns, 0);
@@ -58,6 +62,74 @@ TEST(a_client_that_gets_no_processor_is_a_stall) {
   end(rival), end(client);
   lb_heartbeat_stop(heartbeat);
   lb_memory_unmap(memory);
+}
+
+TEST(a_client_that_gets_no_processor_is_a_stall) {
+  for (size_t i = 0; i < 2; i++) assert_stalls(i);
+}
+
+/* A process always wakes up a little late. */
+TEST(the_total_has_only_stalls_of_more_than_a_beat) {
+  struct lb_memory *memory = lb_memory_map(1, 1, 1);
+  assert_non_null(memory);
+  pid_t heartbeat = lb_heartbeat_start(memory);
+  lb_ns deadline = lb_clock_ns() + 100 * MS;
+  while (lb_clock_ns() < deadline) {
+    uint64_t total = atomic_load(&memory->stalled_ns);
+    assert_true(total == 0 || total > 10 * MS);
+    lb_clock_sleep_until(lb_clock_ns() + MS);
+  }
+  assert_true(atomic_load(&memory->max_stall_ns) > 0);
+  lb_heartbeat_stop(heartbeat);
+  lb_memory_unmap(memory);
+}
+
+static int open_files(pid_t pid) {
+  char path[40];
+  int count = 0;
+  snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+  DIR *folder = opendir(path);
+  assert_non_null(folder);
+  while (readdir(folder)) count++;
+  closedir(folder);
+  return count;
+}
+
+/* Waits until the heartbeat has had two more beats, at which it looks at who is there. */
+static void be_seen(struct lb_memory *memory, int pid) {
+  atomic_store(&memory->state[0].pid, pid);
+  for (int beats = 0; beats < 2; beats++) {
+    lb_ns deadline = lb_clock_ns() + 20000 * MS;
+    atomic_store(&memory->max_stall_ns, 0);
+    while (atomic_load(&memory->max_stall_ns) == 0 && lb_clock_ns() < deadline)
+      lb_clock_sleep_until(lb_clock_ns() + MS);
+    assert_true(atomic_load(&memory->max_stall_ns) > 0);
+  }
+}
+
+TEST(a_client_that_starts_again_leaves_no_file_open) {
+  struct lb_memory *memory = lb_memory_map(1, 1, 1);
+  assert_non_null(memory);
+  pid_t heartbeat = lb_heartbeat_start(memory);
+  be_seen(memory, (int)getpid());
+  int files = open_files(heartbeat);
+  be_seen(memory, (int)getppid());
+  be_seen(memory, (int)getpid());
+  assert_int_equal(open_files(heartbeat), files);
+  lb_heartbeat_stop(heartbeat);
+  lb_memory_unmap(memory);
+}
+
+TEST(where_none_was_started_none_is_ended) {
+  int status = -1;
+  pid_t child = fork();
+  if (child == 0) {
+    setpgid(0, 0); /* 0 means all of a group to kill() */
+    lb_heartbeat_stop(0);
+    _exit(7);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
 
 /* One of a few tries has to be undisturbed, as below. */

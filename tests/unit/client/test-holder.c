@@ -4,6 +4,7 @@
  * The holder against a protocol that answers what the test says, on a clock that the test owns.
  */
 #include "test.h"
+#include "base/clock.h"
 #include "client/hook.h"
 #include "client/holder.h"
 #include "story/say.h"
@@ -717,6 +718,20 @@ TEST(a_recheck_that_the_server_confirms_lets_pass) {
   tells("acquire granted check(passed) read check(passed) write");
 }
 
+/* A pause of the client between the two explains an answer that stays out. */
+TEST(a_recheck_says_when_it_was_asked) {
+  granted_under(LB_GUARD_RECHECK);
+  uint64_t before = lb_clock_ns();
+  read_is(LB_OK);
+  const struct lb_event *checked = &f->holder.memory->events[2];
+  assert_int_equal(checked->flags, LB_EVF_CHECK | LB_EVF_DUE);
+  assert_true(checked->due >= before && checked->due <= checked->t);
+  start_afresh();
+  granted_under(LB_GUARD_DEADLINE);
+  read_is(LB_OK);
+  assert_int_equal(f->holder.memory->events[2].flags, LB_EVF_CHECK);
+}
+
 TEST(a_recheck_without_a_clear_yes_is_a_no) {
   const int answers[] = {LB_LOST, LB_UNKNOWN, LB_UNCONFIRMED, LB_BUSY, LB_TIMEOUT, -EROFS, -ECONNREFUSED, -ETIMEDOUT};
   static const char *const stories[] = {"acquire granted check(told no) lost",
@@ -782,6 +797,21 @@ TEST(a_claim_stands_until_another_one_is_made) {
   tells("acquire granted read write read write lost");
   assert_int_equal(atomic_load(&resource->value), 1);
   assert_int_equal(f->holder.debt_count, 1);
+}
+
+TEST(a_claim_is_made_once_in_a_hold) {
+  struct lb_resource *resource = &f->holder.memory->resource[0];
+  uint64_t value;
+  granted_under(LB_GUARD_CLAIM);
+  read_is(LB_OK);
+  lb_resource_claim(resource, 99, &value);
+  read_is(LB_LOST);
+  start_afresh();
+  resource = &f->holder.memory->resource[0];
+  granted_under(LB_GUARD_CLAIM);
+  write_is(LB_OK); /* a write makes it, too, if it comes first */
+  lb_resource_claim(resource, 99, &value);
+  write_is(LB_LOST);
 }
 
 TEST(a_claim_belongs_to_one_grant) {
@@ -954,6 +984,18 @@ TEST(who_is_refused_once_more_still_holds) {
   read_is(LB_OK);
 }
 
+/* To another client, say: the other grant is still its own. */
+TEST(what_was_granted_twice_is_handed_over_once) {
+  granted_under(LB_GUARD_NONE);
+  acquire(100, LB_OK);
+  assert_int_equal(lb_holder_hand_over(&f->holder), LB_OK);
+  assert_true(f->holder.holding);
+  read_is(LB_OK);
+  assert_int_equal(lb_holder_hand_over(&f->holder), LB_OK);
+  assert_false(f->holder.holding);
+  assert_int_equal(lb_holder_hand_over(&f->holder), LB_BUSY);
+}
+
 TEST(locks_are_held_beside_each_other) {
   granted_under(LB_GUARD_NONE);
   assert_int_equal(lb_holder_acquire(&f->holder, 1, in_ms(100)), LB_OK);
@@ -1004,7 +1046,9 @@ TEST(every_hold_is_renewed_and_a_loss_ends_all_of_its_lock) {
 }
 
 TEST(who_reads_early_writes_what_it_read_then) {
+  atomic_store(&f->holder.memory->resource[0].fence_seen, 9); /* before a grant there is no number to show */
   assert_int_equal(lb_holder_read_early(&f->holder, 0), LB_OK);
+  assert_int_equal(f->holder.memory->resource[0].fence_seen, 9);
   f->holder.memory->resource[0].value = 5; /* somebody else's */
   acquire(100, LB_OK);
   write_is(LB_OK);

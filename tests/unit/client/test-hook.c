@@ -228,6 +228,11 @@ TEST(a_server_is_an_index_and_never_an_error) {
   assert_string_equal(w.env.err, "of before");
   assert_string_equal(state_of()->error, "");
   assert_false(w.holder.breached);
+  w.holder.endpoint_base = 4; /* as one of several groups of servers */
+  w.session.answer = 2;
+  assert_int_equal(lb_hook_server(&w.holder), 6);
+  w.session.answer = -ENOENT;
+  assert_int_equal(lb_hook_server(&w.holder), -ENOENT);
   w.session.answer = 3;
   assert_int_equal(lb_hook_server(&w.holder), -EPROTO);
   assert_string_equal(state_of()->breach, "server answered 3, which is neither -ENOENT nor one of 3 endpoints");
@@ -254,6 +259,20 @@ TEST(the_numbers_of_a_grant_are_asked_in_their_hooks) {
     assert_int_equal(lb_hook_number(&w.holder, numbers[i].hook), 0);
     assert_string_equal(state_of()->breach, numbers[i].breach);
   }
+}
+
+/* An adapter's own line is what broke the contract; whatever it wrote, it is shown as one printable line. */
+TEST(a_foreign_program_that_answers_nonsense_is_quoted) {
+  w.session.answer = -EPROTO;
+  w.session.says = "it\twrote \033[2J\n";
+  w.protocol.traits |= LB_TRAIT_FOREIGN;
+  assert_int_equal(call(LB_HOOK_RELEASE, LB_NEVER), -EPROTO);
+  assert_string_equal(state_of()->breach, "release: it wrote ?[2J");
+  w.holder.breached = false, state_of()->breach[0] = '\0';
+  w.session.answer = -EIO; /* a failure, of any kind of protocol */
+  assert_int_equal(call(LB_HOOK_RELEASE, LB_NEVER), -EIO);
+  assert_string_equal(state_of()->breach, "");
+  assert_false(w.holder.breached);
 }
 
 TEST(every_failure_is_kept_with_the_name_of_its_hook) {

@@ -92,6 +92,40 @@ TEST(what_memory_has_no_room_for_goes_to_a_file) {
   lb_memory_unmap(memory);
 }
 
+/* Many writers: then no disk is too small for the share of each. */
+TEST(what_is_spilled_stays_within_its_share) {
+  enum { WRITERS = 500 };
+  struct lb_memory *memory = lb_memory_map(WRITERS, WRITERS, 1);
+  assert_non_null(memory);
+  assert_int_equal(lb_memory_spill(memory, "/var/tmp"), 0);
+  for (size_t i = 0; i < WRITERS; i++)
+    assert_true(memory->log[i].first + memory->log[i].capacity <= memory->log[i + 1].first);
+  lb_memory_unmap(memory);
+}
+
+TEST(a_log_is_warm_after_an_eighth_and_full_an_eighth_before_its_end) {
+  struct lb_memory *memory = lb_memory_map(1, 1, 1);
+  struct lb_log *log = &memory->log[0];
+  assert_int_equal(log->enough, log->capacity - log->capacity / 8);
+  lb_memory_record(memory, 0, (struct lb_event){.kind = LB_EV_ACQUIRE});
+  assert_int_equal(memory->events[log->first].s, 1);
+  assert_false(atomic_load(&memory->log_warm) || atomic_load(&memory->log_full));
+  atomic_store(&log->count, log->warm);
+  lb_memory_record(memory, 0, (struct lb_event){.kind = LB_EV_ACQUIRE});
+  assert_true(atomic_load(&memory->log_warm));
+  assert_int_equal(memory->events[log->first + log->warm].s, 2);
+  assert_false(atomic_load(&memory->log_full));
+  lb_memory_unmap(memory);
+}
+
+TEST(a_small_trial_asks_for_little) {
+  struct lb_memory *memory = lb_memory_map(1, 1, 1);
+  size_t parts = sizeof *memory + 2 * sizeof *memory->log + 2 * sizeof *memory->state + sizeof *memory->resource +
+                 memory->shared_size;
+  assert_true(memory->mapped_size >= parts && memory->mapped_size <= parts + (size_t)5 * 64);
+  lb_memory_unmap(memory);
+}
+
 TEST(without_a_folder_a_log_stays_as_it_is) {
   struct lb_memory *memory = lb_memory_map(1, 1, 1);
   struct lb_log before = memory->log[0];

@@ -93,6 +93,14 @@ static void a_lease_counts_from_the_end_of_the_hold_before(void **state) {
            EVENT(5600000, "b", "granted") EVENT(8550000, "c", "granted"));
 }
 
+/* A question that was answered is over: a grant that comes without one counts from when it came. */
+static void who_was_refused_asks_no_more(void **state) {
+  (void)state;
+#define REFUSED LEASES EVENT(1000000, "a", "acquire") EVENT(1500000, "a", "busy") EVENT(5000000, "a", "granted")
+  VIOLATED(REFUSED EVENT(7999999, "b", "granted"));
+  SAFE(REFUSED EVENT(8000000, "b", "granted"));
+}
+
 static void readers_and_several_permits(void **state) {
   (void)state;
 #define READER LEASES SHARED(1000000, "a", "granted") SHARED(1500000, "b", "granted")
@@ -112,6 +120,16 @@ static void each_promise_gets_its_end(void **state) {
   struct lb_history h;
   struct lb_error err;
   SAFE(LEASES UNTIL(5000000, "a", "granted", 4000000) EVENT(6000000, "b", "granted")); /* it was over when it came */
+  /* the end of the first lease is all that a renewal shows which another's grant has crossed */
+  assert_int_equal(parse_lines("test",
+                               FIRST EVENT(4005000, "a", "renew") EVENT(4010000, "b", "granted")
+                                   EVENT(4020000, "a", "renewed"),
+                               &h, &err),
+                   0);
+  for (size_t i = 0; i < h.count; i++)
+    if (h.events[i].kind == LB_EV_RENEWED)
+      assert_true(h.events[i].flags & LB_EVF_UNTIL && h.events[i].until == 4005000);
+  lb_history_clear(&h);
   assert_int_equal(parse_lines("test", FIRST EVENT(2000000, "a", "renewed"), &h, &err), 0);
   assert_true(h.events[2].flags & LB_EVF_UNTIL && h.events[2].until == 4000000);
   assert_true(h.events[3].flags & LB_EVF_UNTIL && h.events[3].until == 5000000);
@@ -181,6 +199,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_renewal_after_the_next_grant_is_a_violation),
       cmocka_unit_test(a_renewal_makes_the_lease_last),
       cmocka_unit_test(a_lease_counts_from_the_end_of_the_hold_before),
+      cmocka_unit_test(who_was_refused_asks_no_more),
       cmocka_unit_test(readers_and_several_permits),
       cmocka_unit_test(each_promise_gets_its_end),
       cmocka_unit_test(random_histories_are_judged_as_by_brute_force),

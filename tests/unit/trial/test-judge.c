@@ -1053,6 +1053,34 @@ TEST(a_safe_campaign_keeps_its_faults) {
   assert_int_equal(access(part("faults", "jsonl"), F_OK), -1);
 }
 
+static unsigned lines_with(const char *path, const char *word) {
+  struct lb_error line;
+  unsigned count = 0;
+  FILE *in = fopen(path, "re");
+  assert_non_null(in);
+  while (fgets(line.text, sizeof line.text, in)) count += strstr(line.text, word) != NULL;
+  fclose(in);
+  return count;
+}
+
+/* What the client did that waited longest, and who was granted it meanwhile; nothing from before or after. */
+TEST(a_load_keeps_its_longest_wait) {
+  w->scenario.kind = LB_KIND_LOAD;
+  hold(1, 5, 6, 8);
+  hold(0, 10, 11, 20);
+  record(12, 1, LB_EV_ACQUIRE);
+  hold(0, 25, 26, 30);
+  record(60, 1, LB_EV_GRANTED);
+  record(70, 1, LB_EV_RELEASE);
+  record(70, 1, LB_EV_RELEASED);
+  hold(0, 80, 81, 90);
+  judge();
+  const char *waits = part("waits", "jsonl");
+  assert_int_equal(lines_with(waits, "\"e\":\"granted\""), 2);
+  assert_int_equal(lines_with(waits, "\"e\":\"acquire\""), 1);
+  assert_int_equal(lines_with(waits, "\"e\":\"release"), 0);
+}
+
 STATES(hand_offs_are_in_the_latency_rows, two_holds_apart(), judge(), assert_int_equal(latency_count("handoff"), 1));
 
 TEST(the_series_has_a_row_a_second_and_adds_up) {
@@ -1097,11 +1125,19 @@ STATES(a_missing_folder_for_figures_is_an_error_with_a_reason, remove_folder("pa
 STATES(a_missing_folder_for_histories_is_an_error_with_a_reason, remove_folder("histories"), two_holds_at_once(),
        assert_not_written(ENOENT));
 
-static const char *const files[][2] = {{"parts", "latency"}, {"parts", "series"}, {"histories", "hist"}};
+static const char *const files[][2] = {
+    {"parts", "latency"}, {"parts", "series"}, {"waits", "jsonl"}, {"histories", "hist"}};
 enum { FILES = sizeof files / sizeof *files };
+
+static void make_folder(const char *name) {
+  char path[200];
+  snprintf(path, sizeof path, "%s/%s", w->dir, name);
+  assert_int_equal(lb_files_make_dirs(path), 0);
+}
 
 TEST(each_file_that_cannot_be_opened_is_an_error_with_a_reason) {
   two_holds_at_once();
+  make_folder("waits");
   for (size_t i = 0; i < FILES; i++) {
     const char *path = part(files[i][0], files[i][1]);
     assert_int_equal(mkdir(path, 0755), 0);
@@ -1113,6 +1149,7 @@ TEST(each_file_that_cannot_be_opened_is_an_error_with_a_reason) {
 
 TEST(a_full_disk_is_an_error_with_a_reason) {
   two_holds_at_once();
+  make_folder("waits");
   for (size_t i = 0; i < FILES; i++) {
     const char *path = part(files[i][0], files[i][1]);
     assert_int_equal(symlink("/dev/full", path), 0);

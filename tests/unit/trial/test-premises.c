@@ -159,6 +159,8 @@ TEST(what_came_of_asking_counts_if_something_left) {
       "client 1 asked and was refused\" does not hold: the opposite was observed");
   OBSERVED("premise = client 1 asked and was refused\n",
            ASKS GAVE_UP(",\"ok\":false") REPLY("unknown")); /* an earlier try was */
+  OBSERVED("premise = client 1 asked and was refused\n", ASKS GAVE_UP(",\"ok\":false") TALKS REPLY("unknown"));
+  NOT("premise = client 1 asked and was granted\n", TALKS REPLY("no-answer"), NOT_SO); /* the begin was cut off */
   NOT("premise = client 1 asked and was granted\n", ASKS GAVE_UP(",\"ok\":false") REPLY("unknown"), NOT_SO);
 }
 
@@ -206,6 +208,9 @@ TEST(what_tests_the_lock_is_no_matter_of_what_makes_it_safe) {
   "\nstep = client 2 acquire within 1s\n[expect]\n* = safe\n"
 #define FAULT(step) "{\"t\":9,\"e\":\"fault\",\"what\":\"w\",\"step\":" #step "}\n"
 #define ANSWER(what) "{\"t\":9,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"" what "\"}\n"
+#define FAULT_FIRST                                                                                                    \
+  "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 2\n[timeline]\n"                            \
+  "step = restart primary\nstep = client 2 acquire within 1s\n[expect]\n* = safe\n"
 #define UNTIL_MINUTE LASTS("clock primary +1m", "clock primary -1m")
 
 TEST(somebody_is_answered_while_a_clock_is_wrong_or_after_a_restart) {
@@ -221,6 +226,8 @@ TEST(somebody_is_answered_while_a_clock_is_wrong_or_after_a_restart) {
   assert_false(observed(LASTS("restart primary", "wait 1s"), ANSWER("acquire") ANSWER("busy") FAULT(2)));
   assert_true(observed(LASTS("restart primary", "wait 1s"), FAULT(2) ANSWER("acquire") ANSWER("busy")));
   assert_true(observed(LASTS("pause primary", "resume primary"), FAULT(2))); /* of other faults nothing is asked */
+  assert_false(observed(FAULT_FIRST, FAULT(1)));
+  assert_true(observed(FAULT_FIRST, FAULT(1) ANSWER("acquire") ANSWER("granted")));
   asks = lb_premises_observed;
 }
 

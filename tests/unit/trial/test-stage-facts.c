@@ -146,6 +146,13 @@ static int64_t latest_ms(void) {
   return h->facts[h->fact_count - 1].ms;
 }
 
+TEST(a_message_says_what_crossed_a_link) {
+  struct lb_step step = parsed("hold next primary to client 2", 6);
+  lb_stage_message(&stage, &step, "redis-1", "client-2", 120, 30);
+  assert_recorded("{\"t\":1,\"e\":\"message\",\"step\":6,\"verb\":\"hold\",\"from\":\"redis-1\",\"host\":\"client-2\","
+                  "\"kept\":30,\"total\":120}");
+}
+
 TEST(a_client_holds_while_it_believes_so_and_its_lease_is_not_over) {
   struct lb_step step = parsed("observe client 2", 4);
   struct lb_client_state *of = lb_stage_state(&stage, &client);
