@@ -207,6 +207,15 @@ TEST(all_that_failed_is_named) {
                                    "hypervisor took 20 % of the time that this machine wanted");
 }
 
+TEST(of_more_reasons_than_there_is_room_for_the_first_are_named) {
+  struct lb_self_facts f = open_loop();
+  f.unanswered = 1, f.inside.inside_s = 0, f.inside.idle_starts = 0, f.cpu_s = 20, f.longest_s = 1e6, f.steal = 0.2;
+  f.counted_back = true, f.requests = f.commits = 0;
+  assert_int_equal(failed(f), 2 * ONLY(LB_CHECK_ANSWERS) - 1);
+  assert_true(strnlen(verdict.why, sizeof verdict.why) == sizeof verdict.why - 1);
+  assert_memory_equal(verdict.why, "1 of 2 clients never got an answer; ", 36);
+}
+
 /* ---- the time inside ---- */
 
 #define EVENT(t, c, e) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"x\",\"e\":\"" e "\"}\n"
