@@ -22,11 +22,11 @@ class BadInput(Exception):
     """One line: the file, what was found, what was expected."""
 
 
-def near(word, words):
-    """The word that is meant by one of a slip of the pen, the first of several; or None."""
+def near(word, words, least=0.6):
+    """The word that is meant by one of a slip of the pen, the first of several; or None. `least`: how much of both has to be the same."""
     ratios = [(difflib.SequenceMatcher(None, word, other).ratio(), other) for other in words]
     best = max(ratios, key=lambda pair: pair[0], default=(0, None))
-    return best[1] if best[0] >= 0.6 else None
+    return best[1] if best[0] >= least else None
 
 
 def _say(text):

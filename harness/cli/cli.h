@@ -171,6 +171,28 @@ int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret)
 /* The history of a file, or of standard input for "-" (cli_history.c). as: what operations of other tools are called, or
  * NULL. 0 (release with lb_history_clear()), or an exit code after one line on stderr, with *ret empty. */
 int lb_cli_load_history(const char *word, const char *as, struct lb_history *ret);
+
+/* A trial that is worth telling, as plots/chosen.py prints it (cli_story.c). */
+struct lb_cli_story {
+  json_t *all;                           /* owns what the others point into */
+  const json_t *cell, *scenario, *trial; /* trial: NULL = the cell was skipped */
+};
+/* Tells one; goes on if that returns LB_EXIT_OK. */
+typedef int lb_cli_story_tell(const struct lb_cli_story *told, void *arg);
+/* Finds the cell that so many words name, and of it the trial args->trial, or the best one if that is 0. LB_EXIT_OK (release with
+ * lb_cli_story_clear()), or an exit code after one line on stderr. */
+int lb_cli_story_find(const struct lb_args *args, const char *dir, const char *const words[], int count,
+                      struct lb_cli_story *ret);
+/* Tells the best one of every cell that has a trial. Returns an exit code: LB_EXIT_OK, what `tell` returned, or after one line on stderr. */
+int lb_cli_story_each(const char *dir, lb_cli_story_tell *tell, void *arg);
+void lb_cli_story_clear(struct lb_cli_story *told);
+/* A column of trials.csv: "clients", "trial", "seed", "verdict", "why", "history" (its path, "" = none was kept). "" where there
+ * is no trial. */
+const char *lb_cli_story_of(const struct lb_cli_story *told, const char *column);
+/* Whether its history is in the folder. */
+bool lb_cli_story_is_there(const struct lb_cli_story *told);
+/* The command that makes trials like this one, with the same seed. It can be pasted into a shell, whatever the run says. */
+void lb_cli_story_again(const struct lb_cli_story *told, char *ret, size_t size);
 /* Where a hunt has not begun in `folder`, the last part of which is its system's: what shards below `of_hunt` have seen
  * is its journal. Names a shard that is missing. An exit code, other than 0 after one line on stderr. */
 int lb_cli_hunt_join(const char *of_hunt, const char *folder);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/need.h"
 #include "base/process.h"
 #include "check/check.h"
@@ -22,7 +23,6 @@
 #include "history/history_lease.h"
 #include "history/history_load.h"
 #include "scenario/scenario.h"
-#include "show/explain_run.h"
 
 bool lb_cli_is_run_folder(const char *path) {
   char file[4096];
@@ -169,8 +169,14 @@ static void print_file(const char *name, const struct lb_history *history, const
         " the trial, --past-lease counts leases that were over");
 }
 
+static void print_head(const struct lb_cli_story *told) {
+  const json_t *line;
+  size_t i;
+  json_array_foreach(json_object_get(told->all, "head"), i, line) lb_cli_say("%s", json_string_value(line));
+}
+
 /* What the run knows of the trial beside its history. */
-static struct lb_explain_about about(const struct lb_story *told) {
+static struct lb_explain_about about(const struct lb_cli_story *told) {
   struct lb_explain_about about = {0};
   if (!told) return about;
   const char *guard = json_string_value(json_object_get(told->cell, "guard"));
@@ -178,17 +184,17 @@ static struct lb_explain_about about(const struct lb_story *told) {
   int64_t ttl = json_integer_value(ttl_ms);
   about.claims = guard && strcmp(guard, lb_guard_name(LB_GUARD_CLAIM)) == 0;
   bool timeline = json_array_size(json_object_get(told->scenario, "steps")) > 0;
-  about.delayed = strcmp(told->trial.verdict, lb_verdict_name(LB_DELAYED)) == 0;
-  about.stuck = about.delayed || strcmp(told->trial.verdict, lb_verdict_name(LB_STUCK)) == 0;
+  about.delayed = strcmp(lb_cli_story_of(told, "verdict"), lb_verdict_name(LB_DELAYED)) == 0;
+  about.stuck = about.delayed || strcmp(lb_cli_story_of(told, "verdict"), lb_verdict_name(LB_STUCK)) == 0;
   if (timeline && ttl > 0 && ttl < INT64_MAX / 1000000) about.ttl_ns = (uint64_t)ttl * 1000000;
   return about;
 }
 
 /* `told` is the trial that the history belongs to; NULL = it was given as a file. */
-static int print_story(const struct lb_story *told, const struct lb_args *args, const struct lb_history *history) {
+static int print_story(const struct lb_cli_story *told, const struct lb_args *args, const struct lb_history *history) {
   struct lb_check check;
   lb_check_history(history, &check);
-  if (told) lb_story_print(told, stdout);
+  if (told) print_head(told);
   else print_file(args->words[0], history, &check, args->past_lease);
   putchar('\n');
   struct lb_explain_about known = about(told);
@@ -197,30 +203,32 @@ static int print_story(const struct lb_story *told, const struct lb_args *args, 
   return LB_EXIT_OK;
 }
 
-static int print_history(const struct lb_story *told, const struct lb_args *args, const struct lb_history *history) {
+static int print_history(const struct lb_cli_story *told, const struct lb_args *args,
+                         const struct lb_history *history) {
   if (!args->json) return print_story(told, args, history);
   int r = lb_history_write_json(history, stdout);
   return r < 0 && !ferror(stdout) ? lb_complain(LB_EXIT_FAILURE, "%s", strerror(-r)) : LB_EXIT_OK;
 }
 
-static int without_history(const struct lb_story *told, bool json) {
+static int without_history(const struct lb_cli_story *told, bool json) {
   static const char why[] =
       "no history was kept: of a workload, only those of trials that were not safe are (faults/ has the faults of a campaign)";
-  if (json) return lb_complain(LB_EXIT_USAGE, "%s", told->found ? why : "this cell was skipped, so it has no history");
-  lb_story_print(told, stdout);
-  if (told->found) printf("\n%s\n", why);
+  if (json) return lb_complain(LB_EXIT_USAGE, "%s", told->trial ? why : "this cell was skipped, so it has no history");
+  print_head(told);
+  if (told->trial) printf("\n%s\n", why);
   return LB_EXIT_OK;
 }
 
-static int explain_trial(const struct lb_story *told, const struct lb_args *args) {
+static int explain_trial(const struct lb_cli_story *told, const struct lb_args *args) {
   struct lb_history history;
-  if (!told->found || !*told->trial.history) return without_history(told, args->json);
-  if (!told->trial.is_there) {
+  if (!*lb_cli_story_of(told, "history")) return without_history(told, args->json);
+  if (!lb_cli_story_is_there(told)) {
     char again[600];
-    lb_story_again(told, again, sizeof again);
-    return lb_complain(LB_EXIT_USAGE, "%s is not in the folder; to make one like it: %s", told->trial.history, again);
+    lb_cli_story_again(told, again, sizeof again);
+    return lb_complain(LB_EXIT_USAGE, "%s is not in the folder; to make one like it: %s",
+                       lb_cli_story_of(told, "history"), again);
   }
-  int r = lb_cli_load_history(told->trial.history, NULL, &history);
+  int r = lb_cli_load_history(lb_cli_story_of(told, "history"), NULL, &history);
   if (r) return r;
   r = print_history(told, args, &history);
   lb_history_clear(&history);
@@ -230,24 +238,23 @@ static int explain_trial(const struct lb_story *told, const struct lb_args *args
 /* The cell has been judged with its scenario, which knows whether leases run out on purpose: a
  * --past-lease could only contradict it. */
 static int explain_cell(const struct lb_args *args) {
-  struct lb_story told;
-  struct lb_error err;
+  struct lb_cli_story told;
   if (args->past_lease || args->lease_ms || args->as)
     return lb_complain(LB_EXIT_USAGE, "%s: only with a history file, a cell has its verdict",
                        args->past_lease ? "--past-lease"
                        : args->as       ? "--as"
                                         : "--lease");
-  int r = lb_story_find(args->words[0], args->words + 1, args->word_count - 1, args->trial, &told, &err);
-  if (r < 0) return lb_complain(r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE, "%s", err.text);
-  r = explain_trial(&told, args);
-  lb_story_clear(&told);
-  return r;
+  int code = lb_cli_story_find(args, args->words[0], args->words + 1, args->word_count - 1, &told);
+  if (code) return code;
+  code = explain_trial(&told, args);
+  lb_cli_story_clear(&told);
+  return code;
 }
 
 /* ---- explain --all: what the page of a run shows of each cell ------------------------------------------------------ */
 
 /* The story of the chosen trial, as it is printed below its head. */
-static char *story_of(const struct lb_story *told, const struct lb_history *history, const struct lb_check *check) {
+static char *story_of(const struct lb_cli_story *told, const struct lb_history *history, const struct lb_check *check) {
   struct lb_explain_about known = about(told);
   char *text = NULL;
   size_t size = 0;
@@ -294,19 +301,19 @@ static struct lb_history part_of(const struct lb_history *history, const struct 
 }
 
 /* A line about the trial, and below it as many lines as that says: its events. */
-static int put_told(const struct lb_story *told, const struct lb_history *history, const struct lb_check *check) {
+static int put_told(const struct lb_cli_story *told, const struct lb_history *history, const struct lb_check *check) {
   char again[2000];
   char *story = story_of(told, history, check);
   const json_t *cell = told->cell;
   json_t *judged = lb_check_json(history, check, false), *o = NULL;
   int episode = lb_explain_episode(history, check);
   struct lb_history part = part_of(history, episode < 0 ? NULL : &check->episodes[episode]);
-  lb_story_again(told, again, sizeof again);
+  lb_cli_story_again(told, again, sizeof again);
   if (judged)
     o = json_pack("{sO? sO? sO? ss ss ss ss sO? si sI sI sI}", "scenario", json_object_get(cell, "scenario"), "system",
                   json_object_get(cell, "system"), "guard", json_object_get(cell, "guard"), "clients",
-                  told->trial.clients, "trial", told->trial.trial, "again", again, "story", story, "episodes",
-                  json_object_get(judged, "episodes"), "episode", episode, "begin_ns",
+                  lb_cli_story_of(told, "clients"), "trial", lb_cli_story_of(told, "trial"), "again", again, "story",
+                  story, "episodes", json_object_get(judged, "episodes"), "episode", episode, "begin_ns",
                   (json_int_t)(history->count ? history->events[0].t : 0), "total", (json_int_t)history->count,
                   "events", (json_int_t)part.count);
   int r = o ? json_dumpf(o, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15)) : -1;
@@ -318,32 +325,30 @@ static int put_told(const struct lb_story *told, const struct lb_history *histor
 }
 
 /* A history that is not there, or cannot be read, is the only one that is not told. */
-static int tell_one(const struct lb_story *told, void *failed) {
+static int tell_one(const struct lb_cli_story *told, void *failed) {
   struct lb_history history;
   struct lb_check check;
   struct lb_error err;
-  if (!told->trial.is_there) return 0;
-  if (lb_history_load(told->trial.history, NULL, &history, &err) < 0) {
+  if (!lb_cli_story_is_there(told)) return LB_EXIT_OK;
+  if (lb_history_load(lb_cli_story_of(told, "history"), NULL, &history, &err) < 0) {
     *(bool *)failed = true;
     lb_complain(LB_EXIT_USAGE, "%s", err.text);
-    return 0;
+    return LB_EXIT_OK;
   }
   lb_check_history(&history, &check);
   int r = put_told(told, &history, &check);
   lb_check_clear(&check);
   lb_history_clear(&history);
-  return r;
+  if (r < 0 && !ferror(stdout)) return lb_complain(LB_EXIT_FAILURE, "%s", strerror(-r));
+  return r < 0 ? LB_EXIT_FAILURE : LB_EXIT_OK;
 }
 
 static int explain_all(const struct lb_args *args) {
   bool failed = false;
-  struct lb_error err = {0};
   if (args->word_count != 1 || args->json || args->trial || args->past_lease || args->lease_ms || args->as)
     return lb_complain(LB_EXIT_USAGE, "explain --all: expected a results folder and nothing else");
-  int r = lb_story_each(args->words[0], tell_one, &failed, &err);
-  if (r < 0 && !ferror(stdout))
-    return lb_complain(*err.text ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", *err.text ? err.text : strerror(-r));
-  return failed ? LB_EXIT_USAGE : LB_EXIT_OK;
+  int code = lb_cli_story_each(args->words[0], tell_one, &failed);
+  return code ? code : failed ? LB_EXIT_USAGE : LB_EXIT_OK;
 }
 
 static int explain_file(const struct lb_args *args) {

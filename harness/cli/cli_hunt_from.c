@@ -15,7 +15,6 @@
 #include "cli.h"
 #include "hunt/shrink.h"
 #include "plan/system.h"
-#include "show/explain_run.h"
 #include "show/live.h"
 
 enum { PATH = 4000, TRIALS = 5 };
@@ -42,7 +41,7 @@ static void take_options(const json_t *cell, const struct lb_protocol *protocol,
       snprintf(ret->options[count++], sizeof *ret->options, "%s.%s=%s", protocol->name, o->name, value);
 }
 
-static int take(const struct lb_story *told, const char *run, struct lb_directed_of *ret) {
+static int take(const struct lb_cli_story *told, const char *run, struct lb_directed_of *ret) {
   struct lb_system system;
   struct lb_error err;
   const json_t *workload = json_object_get(told->scenario, "workload");
@@ -51,8 +50,8 @@ static int take(const struct lb_story *told, const char *run, struct lb_directed
   int guard = lb_guard_find(lb_text_of(told->cell, "guard"));
   *ret = (struct lb_directed_of){.scenario = lb_text_of(told->cell, "scenario"),
                                  .system = lb_text_of(told->cell, "system"),
-                                 .trial = told->trial.trial,
-                                 .seed = told->trial.seed,
+                                 .trial = lb_cli_story_of(told, "trial"),
+                                 .seed = lb_cli_story_of(told, "seed"),
                                  .run = run,
                                  .guard = guard < 0 ? LB_GUARD_NONE : (enum lb_guard)guard,
                                  .ttl_ms = json_integer_value(json_object_get(workload, "ttl_ms")),
@@ -65,26 +64,27 @@ static int take(const struct lb_story *told, const char *run, struct lb_directed
 }
 
 /* Whether there is something to cut down; else one line says why not. */
-static int may_shrink(const struct lb_story *told) {
+static int may_shrink(const struct lb_cli_story *told) {
   if (json_array_size(json_object_get(json_object_get(told->scenario, "campaign"), "faults")) == 0)
     return lb_complain(LB_EXIT_USAGE, "hunt --from: %s is no campaign: only random faults are cut down to a timeline",
                        lb_text_of(told->cell, "scenario"));
-  if (!told->found) return lb_complain(LB_EXIT_USAGE, "hunt --from: this cell was skipped, so it has no trial");
-  if (strcmp(told->trial.verdict, "violated") != 0)
-    return lb_complain(LB_EXIT_USAGE, "hunt --from: expected a violated trial, trial %s is %s", told->trial.trial,
-                       told->trial.verdict);
-  if (!*told->trial.history)
-    return lb_complain(LB_EXIT_USAGE, "hunt --from: the run has no history of trial %s", told->trial.trial);
-  if (!told->trial.is_there)
-    return lb_complain(LB_EXIT_USAGE, "hunt --from: %s is not in the folder", told->trial.history);
+  if (!told->trial) return lb_complain(LB_EXIT_USAGE, "hunt --from: this cell was skipped, so it has no trial");
+  if (strcmp(lb_cli_story_of(told, "verdict"), "violated") != 0)
+    return lb_complain(LB_EXIT_USAGE, "hunt --from: expected a violated trial, trial %s is %s",
+                       lb_cli_story_of(told, "trial"), lb_cli_story_of(told, "verdict"));
+  if (!*lb_cli_story_of(told, "history"))
+    return lb_complain(LB_EXIT_USAGE, "hunt --from: the run has no history of trial %s",
+                       lb_cli_story_of(told, "trial"));
+  if (!lb_cli_story_is_there(told))
+    return lb_complain(LB_EXIT_USAGE, "hunt --from: %s is not in the folder", lb_cli_story_of(told, "history"));
   return 0;
 }
 
-static int read_directed(const struct lb_story *told, const struct lb_directed_of *of, struct lb_directed *ret) {
+static int read_directed(const struct lb_cli_story *told, const struct lb_directed_of *of, struct lb_directed *ret) {
   struct lb_history history;
   struct lb_check check;
   struct lb_error err;
-  int code = lb_cli_load_history(told->trial.history, NULL, &history);
+  int code = lb_cli_load_history(lb_cli_story_of(told, "history"), NULL, &history);
   if (code) return code;
   lb_check_history(&history, &check);
   int r = lb_directed_read(&history, &check, of, ret, &err);
@@ -196,7 +196,7 @@ static int shrink(const struct lb_args *args, const struct lb_directed_of *of, s
   return code;
 }
 
-static int shrink_trial(const struct lb_args *args, const struct lb_story *told) {
+static int shrink_trial(const struct lb_args *args, const struct lb_cli_story *told) {
   struct lb_directed_of of;
   struct lb_directed d;
   char folder[PATH];
@@ -226,12 +226,11 @@ static const char *useless(const struct lb_args *args) {
 }
 
 int lb_cli_hunt_from(const struct lb_args *args) {
-  struct lb_story told;
-  struct lb_error err;
+  struct lb_cli_story told;
   if (useless(args)) return lb_complain(LB_EXIT_USAGE, "hunt --from: %s means nothing beside it", useless(args));
-  int r = lb_story_find(args->from, args->words, args->word_count, args->trial, &told, &err);
-  if (r < 0) return lb_complain(r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE, "%s", err.text);
-  r = shrink_trial(args, &told);
-  lb_story_clear(&told);
-  return r;
+  int code = lb_cli_story_find(args, args->from, args->words, args->word_count, &told);
+  if (code) return code;
+  code = shrink_trial(args, &told);
+  lb_cli_story_clear(&told);
+  return code;
 }
