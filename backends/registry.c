@@ -25,7 +25,7 @@
   P(floor_pg) P(pg_row) P(pg_lease) P(pg_lease_client) P(pg_advisory) P(pg_advisory_xact) P(pg_for_update)         \
   P(maria_row) P(maria_lease) P(maria_get_lock) P(maria_for_update)                                    \
   P(memcached_cas) P(memcached_add)                                                                    \
-  P(etcd_lease) P(etcd_v3lock)                                                                         \
+  P(etcd_lease) P(etcd_v3lock) P(etcd_observed)                                                                         \
   P(nats_kv) P(nats_kv_marker)
 /* clang-format on */
 

@@ -19,7 +19,8 @@
 
 static const struct lb_term vocabulary[] = {
     {"ends", LOCK, "lease|session|connection|transaction|never", "what ends a hold that its client does not"},
-    {"counts", LOCK, "nobody|server-wall|server-monotonic|client-wall", "the clock by which that end comes"},
+    {"counts", LOCK, "nobody|server-wall|server-monotonic|client-wall|client-monotonic",
+     "the clock by which that end comes; of a client: of the one that asks"},
     {"record", LOCK, "data|memory",
      "where the grant stands: in data that is copied and kept, or in a session of one server, which no restart or standby continues"},
     {"release", LOCK, "compared|looked|timed|blind",
