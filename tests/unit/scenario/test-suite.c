@@ -207,6 +207,7 @@ static bool is_left_out(const char *suite, const char *path, const struct lb_sui
                                        "/dead-woken.ini",
                                        "/depose-behind.ini",
                                        "/depose.ini",
+                                       "/leaders-change.ini",
                                        "/disk-full.ini",
                                        "/eviction-lru.ini",
                                        "/eviction-none.ini",
