@@ -30,8 +30,22 @@ abstract class Adapter {
 
   abstract String release(String key) throws Exception;
 
+  /** What `open` answers of a library that connects at its first lock: takes one of its own, so that connection and classes are there before another client waits for them. */
+  String opened(Map<String, String> of) throws Exception {
+    String own = of.get("prefix") + "-" + of.get("client");
+    return acquire(own, 0).equals("granted") ? release(own) : "error it is refused a lock of its own";
+  }
+
   String holds(String key) throws Exception {
     return "error the library offers no holds";
+  }
+
+  String extend(String key, long ttl) throws Exception {
+    return "error the library offers no extend";
+  }
+
+  String record(String key) throws Exception {
+    return "error the adapter offers no record";
   }
 
   /** One line, as one write, whichever thread says it. */
@@ -51,8 +65,9 @@ abstract class Adapter {
     return all.toString();
   }
 
-  /** Of a library, as Debian's package has it. */
+  /** Of a library, as its jar has it. */
   static String version(Class<?> of, String group, String artifact) throws Exception {
+    if (of.getResource("/META-INF/maven/" + group + "/" + artifact + "/pom.properties") == null) return of.getPackage().getImplementationVersion();
     Properties pom = new Properties();
     pom.load(of.getResourceAsStream("/META-INF/maven/" + group + "/" + artifact + "/pom.properties"));
     return pom.getProperty("version");
@@ -65,6 +80,8 @@ abstract class Adapter {
         case "open": return open(of, servers);
         case "acquire": return acquire(of.get("key"), Long.parseLong(of.get("wait_ms")));
         case "holds": return holds(of.get("key"));
+        case "extend": return extend(of.get("key"), Long.parseLong(of.get("ttl_ms")));
+        case "record": return record(of.get("key"));
         case "release": return release(of.get("key"));
         case "ping": case "quit": return "ok";
         default: return "error the library offers no " + word;

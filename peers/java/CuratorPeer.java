@@ -24,9 +24,9 @@ import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
-public final class CuratorPeer extends Adapter {
+public class CuratorPeer extends Adapter {
   private final Map<String, InterProcessMutex> locks = new HashMap<>();
-  private CuratorFramework client;
+  protected CuratorFramework client;
 
   private static void changed(CuratorFramework c, ConnectionState state) {
     if (state == ConnectionState.SUSPENDED) say("! doubt SUSPENDED");
@@ -46,9 +46,13 @@ public final class CuratorPeer extends Adapter {
     return client.blockUntilConnected(ttl, TimeUnit.MILLISECONDS) ? "ok" : "error not connected within " + ttl + " ms";
   }
 
+  InterProcessMutex lock(String path) {
+    return new InterProcessMutex(client, path);
+  }
+
   @Override
   String acquire(String key, long wait) throws Exception {
-    InterProcessMutex lock = new InterProcessMutex(client, "/lockbench/" + key);
+    InterProcessMutex lock = lock("/lockbench/" + key);
     locks.put(key, lock);
     return lock.acquire(wait, TimeUnit.MILLISECONDS) ? "granted" : "busy";
   }

@@ -24,7 +24,7 @@ import java.util.Properties;
 import org.quartz.impl.jdbcjobstore.LockException;
 import org.quartz.impl.jdbcjobstore.StdRowLockSemaphore;
 
-public final class QuartzPeer extends Adapter {
+public class QuartzPeer extends Adapter {
   private final Map<String, StdRowLockSemaphore> locks = new HashMap<>();
   private final Properties login = new Properties();
   private String url;
@@ -127,7 +127,8 @@ public final class QuartzPeer extends Adapter {
   }
 
   public static void main(String[] args) throws Exception {
-    new QuartzPeer().serve("name=quartz version=" + version(StdRowLockSemaphore.class, "org.quartz-scheduler", "quartz")
+    String name = args.length > 0 ? args[0] : "quartz";
+    new QuartzPeer().serve("name=" + name + " version=" + version(StdRowLockSemaphore.class, "org.quartz-scheduler", "quartz")
         + " topologies=pg,pg-sync,pg-async ends=session can= record=transaction");
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Redisson 4.7.0: RLock, its kin, and RedissonRedLock. Compiled by ./bench peers; its argument says which: watchdog (RLock), lease, fair, fenced, readwrite, redlock.
+// Redisson 4.7.0: RLock, its kin, and RedissonRedLock. Compiled by ./bench peers; its argument says which: watchdog (RLock), lease, fair, fenced, readwrite, redlock, multi (a lock of two keys).
 //
 // Used as https://redisson.pro/docs/data-and-services/locks-and-synchronizers/ says: getLock(name), tryLock(wait, unit) or, with a lease, tryLock(wait, lease, unit), unlock(). The lease
 // and `lockWatchdogTimeout` (30 s by default) are the ttl; all else is as Redisson has it, but that with Sentinel it reads and
@@ -28,7 +28,7 @@ import org.redisson.config.Config;
 import org.redisson.config.ReadMode;
 import org.redisson.config.SubscriptionMode;
 
-public final class RedissonPeer extends Adapter {
+public class RedissonPeer extends Adapter {
   private static String kind;
   private final Map<String, RLock> locks = new HashMap<>();
   private final List<RedissonClient> clients = new ArrayList<>();
@@ -53,6 +53,10 @@ public final class RedissonPeer extends Adapter {
     return "ok";
   }
 
+  protected RedissonClient first() {
+    return clients.get(0);
+  }
+
   @SuppressWarnings("deprecation") // RedissonRedLock: "use RLock or RFencedLock instead"
   private RLock lock(String key, boolean shared) {
     RReadWriteLock both = clients.get(0).getReadWriteLock(key);
@@ -61,6 +65,7 @@ public final class RedissonPeer extends Adapter {
       case "fenced": return clients.get(0).getFencedLock(key);
       case "readwrite": return shared ? both.readLock() : both.writeLock();
       case "redlock": return new RedissonRedLock(clients.stream().map(c -> c.getLock(key)).toArray(RLock[]::new));
+      case "multi": return clients.get(0).getMultiLock(clients.get(0).getLock(key), clients.get(0).getLock(key + "-2"));
       default: return clients.get(0).getLock(key);
     }
   }
@@ -93,7 +98,7 @@ public final class RedissonPeer extends Adapter {
   public static void main(String[] args) throws Exception {
     kind = args.length > 0 ? args[0] : "watchdog";
     boolean votes = kind.equals("redlock"), watched = kind.equals("watchdog") || kind.equals("readwrite");
-    String can = votes ? "" : "holds,reentrant" + (kind.equals("fenced") ? ",fence" : "") + (kind.equals("readwrite") ? ",shared" : "");
+    String can = votes || kind.equals("multi") ? "" : "holds,reentrant" + (kind.equals("fenced") ? ",fence" : "") + (kind.equals("readwrite") ? ",shared" : "");
     new RedissonPeer().serve("name=redisson" + (kind.equals("watchdog") ? "" : "-" + kind) + " version=" + version(Redisson.class, "org.redisson", "redisson") + " topologies="
         + (votes ? "redis-x3,redis-x5" : "redis,sentinel,sentinel-priority") + " ends=" + (watched ? "session" : "lease") + " can=" + can + " record={key}");
   }
