@@ -17,7 +17,7 @@
 #define PROTOCOLS(P)                                                                                   \
   P(null) P(local) P(broken)                                                                           \
   P(floor_redis) P(redis_token) P(redis_setnx) P(redis_lua) P(redis_del) P(redis_getdel) P(redis_watch) P(redis_stamp)        \
-  P(redis_reentrant) P(redis_watchdog) P(redis_ifeq) P(redis_wait) P(redis_pubsub)                                   \
+  P(redis_reentrant) P(redis_watchdog) P(redis_ifeq) P(redis_wait) P(redis_waitaof) P(redis_pubsub)                                   \
   P(redis_rw) P(redis_permits) P(redis_permits_client) P(redis_permits_forever) P(redis_multi)        \
   P(redis_multi_waiting)                                                                               \
   P(redlock)                                                                                           \

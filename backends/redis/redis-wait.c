@@ -6,8 +6,7 @@
  * Promises    What redis-token promises; and with all replicas, which is the default, whichever of them takes over has
  *             the key of every grant, as long as it keeps its memory. A primary that reaches too few grants nothing.
  * Assumes     What redis-token assumes; and that who takes over is one of those that confirmed. Replicas confirm that
- *             they have received it, not that it is on any disk (WAITAOF, since Redis 7.2, asks for the disk, too; it
- *             is not used here).
+ *             they have received it, not that it is on any disk: see redis-waitaof.
  * Breaks it   Fewer than all: the one that confirmed may be unreachable, or have the worse replica-priority, so that
  *             one is promoted that did not. (At equal priority Sentinel takes the one that has received most.) A
  *             restart that forgets the key. What is taken back after a failed WAIT may be on some replica already: if
@@ -27,11 +26,28 @@
  *
  * Source      redis.io, WAIT, and "Distributed Locks with Redis"; Redisson waits after each of its lock's scripts, for
  *             as many replicas as it sees, and takes the lock back only if none confirmed.
+ *
+ * redis-waitaof - the same with WAITAOF: a grant counts when the server that decides has synced it to its disk.
+ *
+ * Promises    What redis-token promises; and a grant outlives a loss of power, also where Redis syncs once a second.
+ *             With replicas they have it on their disks, too.
+ * Assumes     What redis-token assumes, but that what is not synced is kept. Servers keep an append-only file, else they
+ *             refuse; Redis or Valkey from 7.2 on.
+ * Breaks it   What breaks redis-token, but for the loss of power. That breaks it too on a Valkey with appendfsync
+ *             everysec: up to 9.1.2 its WAITAOF does not wait for the disk (redis 13793, mended in Redis 8.0).
+ * Price       WAITAOF makes no server sync earlier. With appendfsync everysec a grant or an extension takes up to a
+ *             second. A request that has less time fails: the key is taken back, or not known to be extended.
+ * Source      redis.io, WAITAOF.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "redis_key.h"
+
+struct lb_session {
+  struct redis_key key;
+  bool synced; /* it waits for disks, that of the server that decides among them */
+};
 
 enum { OPT_REPLICAS, OPT_WAIT };
 static const struct lb_option options[] = {
@@ -40,8 +56,30 @@ static const struct lb_option options[] = {
                   "how long they are waited for, and half of what is left for the try at most"},
     {0},
 };
+static const struct lb_option synced_options[] = {
+    [OPT_REPLICAS] = {"replicas", LB_OPT_INT, 0, 0, 15, "so many have to have synced it, too; 0 = all that there are"},
+    [OPT_WAIT] = {"wait_ms", LB_OPT_INT, 2000, 1, 60000,
+                  "how long disks are waited for, and half of what is left for the try at most"},
+    {0},
+};
 
-/* 0: as many as are wanted have all that the connection has written. -ENOLINK: too few. LB_UNKNOWN, -errno. */
+static int wait_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
+  s->synced = config->protocol->data != NULL;
+  return redis_key_open(s, config, deadline);
+}
+
+/* WAIT says a number; WAITAOF the servers that have synced it: 1 for that of the connection, and so many replicas. */
+static bool is_synced(const redisReply *reply) {
+  return reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 && redis_is_one(reply->element[0]);
+}
+
+static int64_t replicas_of(const redisReply *reply) {
+  const redisReply *said = is_synced(reply) ? reply->element[1] : reply;
+  return said->type == REDIS_REPLY_INTEGER ? said->integer : 0;
+}
+
+/* 0: as many as are wanted have all that the connection has written. -ENOLINK: too few; -ETIME: its disk has not.
+ * LB_UNKNOWN, -errno. */
 static int wait_for_replicas(struct lb_session *s, lb_ns deadline) {
   struct redis_session *redis = &redis_key(s)->redis;
   const union lb_value *option = redis_key(s)->options;
@@ -56,8 +94,11 @@ static int wait_for_replicas(struct lb_session *s, lb_ns deadline) {
                                .stays = true,
                                .before = "before-wait",
                                .after = "after-wait"};
+  if (s->synced) wait.command = (struct redis_command){.argv = {"WAITAOF", "1", count, ms}, .keyless = true};
   int rc = redis_session_once(redis, &wait, deadline);
-  int64_t have = !rc && wait.reply->type == REDIS_REPLY_INTEGER ? wait.reply->integer : 0;
+  int64_t have = rc ? 0 : replicas_of(wait.reply);
+  if (!rc && s->synced && !is_synced(wait.reply))
+    rc = lb_fail(redis->env, -ETIME, "the server has not synced it in time");
   freeReplyObject(wait.reply);
   if (!rc && have < wanted)
     rc = lb_fail(redis->env, -ENOLINK, "%d of %d replicas have confirmed it in time", (int)have, (int)wanted);
@@ -109,30 +150,38 @@ static int wait_extend(struct lb_session *s, const struct lb_lock *lock, struct 
   return LB_UNKNOWN;
 }
 
+/* after-wait: the reply has been read, or given up, and not been looked at. before-del: nothing has been compared. */
+static const char *const points[] = {"before-set",     "after-set",  "before-wait", "after-wait",
+                                     "before-release", "before-del", NULL};
+
+#define WAIT_HOOKS                                                                                                     \
+  .abi = LB_ABI, .points = points, .midway = "before-wait", .session_size = sizeof(struct lb_session),                 \
+  .open = wait_open, .close = redis_key_close, .try_acquire = wait_try, .release = redis_key_release,                  \
+  .extend = wait_extend, .resolve = wait_resolve, .holds = redis_key_holds, .break_lock = redis_key_break,             \
+  .teardown = redis_key_teardown, .doubt = redis_key_doubt, .proofs = &redis_key_proofs
+enum {
+  TRAITS =
+      LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE
+};
+
 const struct lb_protocol lb_redis_wait = {
-    .abi = LB_ABI,
     .name = "redis-wait",
     .summary = "redis-token, and a grant counts when the replicas have confirmed it (WAIT)",
     .facts = "confirms=replicas",
-    .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR |
-              LB_TRAIT_NEEDS_RATE,
     .options = options,
-    /* after-wait: the reply has been read, or given up, and not been looked at. before-del: nothing has been
-     * compared. */
-    .points = (const char *const[]){"before-set", "after-set", "before-wait", "after-wait", "before-release",
-                                    "before-del", NULL},
-    .midway = "before-wait",
-    .session_size = sizeof(struct redis_key),
+    .traits = TRAITS,
     .topologies = (const char *const[]){"sentinel", "cluster", NULL},
-    .open = redis_key_open,
-    .close = redis_key_close,
-    .try_acquire = wait_try,
-    .release = redis_key_release,
-    .extend = wait_extend,
-    .resolve = wait_resolve,
-    .holds = redis_key_holds,
-    .break_lock = redis_key_break,
-    .teardown = redis_key_teardown,
-    .doubt = redis_key_doubt,
-    .proofs = &redis_key_proofs,
+    WAIT_HOOKS,
+};
+
+const struct lb_protocol lb_redis_waitaof = {
+    .name = "redis-waitaof",
+    .summary = "redis-token, and a grant counts when the server has synced it to its disk (WAITAOF)",
+    .facts = "syncs=client",
+    .options = synced_options,
+    .needs = "redis >= 7.2 or valkey >= 7.2",
+    .traits = TRAITS,
+    .topologies = (const char *const[]){"redis-aof-everysec", "redis-aof", NULL},
+    WAIT_HOOKS,
+    .data = "WAITAOF",
 };

@@ -30,6 +30,8 @@ static const struct lb_term vocabulary[] = {
      "a fencing token: a counter beside the key, a position in the log, a sequence, one drawn in an open transaction; epoch: the log, below the number of an election"},
     {"confirms", LOCK, "nobody|one|replicas",
      "whether the client waits until replicas have the grant: one of them, or all"},
+    {"syncs", LOCK, "server|client",
+     "who sees to it that a grant is on disk before it counts: the server alone, or a client that waits for that"},
     {"renews", LOCK, "caller|loop|refresh|library",
      "who keeps up a hold that ends: its caller if anybody, a loop in the client, a refresh that tells, the heartbeats of the library"},
     {"tells", LOCK, "nobody|connection|refresh|session", "how the client hears of a loss unasked"},

@@ -48,6 +48,7 @@ ROWS = (
     Row("asks", "owner", "anybody", "no-owner", "pause-holder", "safe", "violated", "guards", also="release=blind", guard="recheck"),
     Row("number", "log", "counter", "counter", "restart-delayed", "safe", "violated", "server-stays-away", guard="fence"),
     Row("confirms", "replicas", "nobody", "redis-token@sentinel", "failover-slow-link", "safe", "violated", "grant-late", also="number=counter"),
+    Row("syncs", "client", "server", "redis-token@redis-aof-everysec", "power-loss", "safe", "violated", "power-lost", also="number=counter"),
     Row("renews", "loop", "caller", "sound", "slow-holder", "safe", "violated", "holder-slow"),
     Row("tells", "connection", "nobody", "silent", "restart-node", "safe", "violated", "guards", guard="signal"),
     Row("names-end", "yes", "no", "half", "pause-holder", "safe", "violated", "guards", guard="deadline"),

@@ -6,6 +6,7 @@
 #include "test.h"
 #include "backends/registry.h"
 #include "theory/facts.h"
+#include "theory/facts_cell.h"
 #include "theory/theory.h"
 #include "theory/versions.h"
 
@@ -35,6 +36,14 @@ static bool deposed(const char *lock, const char *servers, const char *what) {
   lb_versions_add(lock, lb_topology_find("etcd-x3"), &facts);
   unsetenv("LOCKBENCH_VERSIONS");
   return lb_facts_is(&facts, "deposed", what);
+}
+
+static bool waits_for_disk(const char *servers) {
+  struct lb_facts facts;
+  setenv("LOCKBENCH_VERSIONS", servers, 1);
+  lb_facts_of(lb_protocol_find("redis-waitaof"), NULL, lb_topology_find("redis-aof-everysec"), NULL, &facts);
+  unsetenv("LOCKBENCH_VERSIONS");
+  return lb_facts_is(&facts, "syncs", "client");
 }
 
 TEST(a_line_holds_below_a_version) {
@@ -117,5 +126,6 @@ STATES(the_file_of_ours_is_read,
        assert_true(deposed("etcd-lease", "etcd 3.4.31", "asks")),
        assert_true(deposed("etcd-v3lock", "etcd 3.5.12", "ends")),
        assert_true(deposed("etcd-v3lock", "etcd 3.5.16", "asks")),
-       assert_true(deposed("etcd-lease", "etcd 3.6.0", "asks")),
+       assert_true(deposed("etcd-lease", "etcd 3.6.0", "asks")), assert_true(waits_for_disk("redis 8.0.2")),
+       assert_false(waits_for_disk("valkey 8.1.1")), assert_false(waits_for_disk("valkey 9.1.2")),
        assert_true(deposed("zk-sequential", "etcd 3.4.23", "obeys")));
