@@ -73,6 +73,7 @@
 
 static const struct lb_option transaction_options[] = {[SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION,
                                                        [SQL_HOLD_OPT_IDLE] = SQL_HOLD_IDLE_OPTION,
+                                                       PG_LASTS_OPTION,
                                                        SQL_HOLD_WORK_OPTIONS,
                                                        PG_WAKE_OPTION,
                                                        {0}};

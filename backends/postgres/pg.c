@@ -402,6 +402,20 @@ static int connect_to(struct sql_primary *primary, const struct lb_endpoint *at,
   return rc;
 }
 
+/* No row, and so nothing, before PostgreSQL 17. */
+static int limit(struct sql_primary *primary, lb_ns deadline) {
+  static const char sql[] = "SELECT set_config(name, $1, false) FROM pg_settings WHERE name = 'transaction_timeout'";
+  PGresult *result = NULL;
+  char lasts[24];
+  snprintf(lasts, sizeof lasts, "%lld", (long long)primary->lasts_ms);
+  int rc = pg_query(primary->conn, deadline, &result, sql, 1, (const char *[]){lasts});
+  if (rc) return rc < 0 ? rc : -ETIMEDOUT;
+  if (PQresultStatus(result) != PGRES_TUPLES_OK)
+    rc = lb_fail(primary->env, -EPROTO, "postgres: transaction_timeout: %.200s", PQresultErrorMessage(result));
+  PQclear(result);
+  return rc;
+}
+
 static int greet(struct sql_primary *primary, lb_ns deadline) {
   PGresult *result = NULL;
   char lock[24], idle[24];
@@ -421,7 +435,7 @@ static int greet(struct sql_primary *primary, lb_ns deadline) {
     primary->pooled = pg_pooled(primary->conn, primary->pid);
   }
   PQclear(result);
-  return rc;
+  return rc == 0 && primary->lasts_ms ? limit(primary, deadline) : rc;
 }
 
 static void close_conn(void *conn) { pg_close(conn); }

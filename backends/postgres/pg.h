@@ -52,6 +52,11 @@ bool pg_pooled(struct pg_conn *conn, int pid);
 extern const char *const pg_topologies[];
 extern const struct sql_server pg_server;
 
+#define PG_LASTS_OPTION                                                                                                \
+  {                                                                                                                    \
+    "transaction_timeout", LB_OPT_BOOL, 0, 0, 1,                                                                       \
+        "the server ends a transaction that lasts longer than the ttl (PostgreSQL 17)"                                 \
+  }
 #define PG_WAKE_OPTION                                                                                                 \
   { "wake", LB_OPT_BOOL, 0, 0, 1, "a release notifies, and waiters listen instead of polling" }
 

@@ -50,6 +50,7 @@ struct sql_primary {
   int64_t lock_timeout_ms; /* how long a statement may wait for another transaction: then SQL_BUSY */
   int64_t
       idle_timeout_ms; /* how long a transaction may idle: then the server ends it with its connection; 0 = for ever */
+  int64_t lasts_ms;    /* so long a transaction may last, where the server has such a limit; 0 = for ever */
   bool idles_outside;  /* it is a session without a transaction that may idle for so long */
   bool unhurried;      /* an answer may take until the deadline, not 1.5 s: a statement that waits for others */
   bool careless;       /* a commit whose wait for the standby was cancelled is an answer like any other */

@@ -417,6 +417,8 @@ int sql_hold_open(struct lb_session *s, const struct lb_config *config, lb_ns de
                              .lock_timeout_ms = LOCK_WAIT_MS,
                              .idle_timeout_ms = idle_ms,
                              .idles_outside = !s->kind->begin.sql};
+  const struct lb_option *lasts = lb_option_find(config->protocol, "transaction_timeout");
+  if (lasts && config->options[lb_option_index(config->protocol, lasts)].b) like.lasts_ms = config->ttl_ms;
   lines_open(&s->lines, &like, s->kind->begin.sql != NULL);
   read_work(s, config, &like);
   return sql_primary_get(&s->lines.line[0].primary, deadline);

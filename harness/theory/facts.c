@@ -56,6 +56,7 @@ static const struct lb_term vocabulary[] = {
     {"end", LOCK, "set-together|set-later", "whether the record is made together with its end"},
     {"copied-end", LOCK, "instant|length",
      "how a replica hears of the end of a record: as a point in time, or as a length that it counts by its own clock"},
+    {"limits", LOCK, "no|yes", "whether its server has a limit for how long a transaction lasts, which an option sets"},
     {"lost", LOCK, "owned|waits|forgotten|blind|counted|other|elsewhere",
      "what the client makes of a lost answer. It finds its own record, waits on, forgets it, cannot say whose it is, or is counted twice; or it asks another server"},
     {"lost-release", LOCK, "forgotten|repeated", "what becomes of a release that is lost"},

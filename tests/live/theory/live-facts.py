@@ -63,6 +63,7 @@ ROWS = (
     Row("lost-release", "repeated", "forgotten", "no-end", "lost-release", "safe", "stuck", "release-lost", also="ends=never"),
     Row("looks", "yes", "no", "etcd-v3lock@etcd", "dead-lease", "safe", "violated", "lease-ends-waiting", also="lost=other"),
     Row("deposed", "obeys", "ends", "etcd-lease@etcd-x3", "etcd-15247-reported", "safe", "violated", "deposed-stalled"),
+    Row("limits", "yes", "no", "pg-for-update@pg", "transaction-timeout", "violated", "safe", "transaction-lasts", also="ends=transaction number=open lost=other"),
     Row("copied-end", "length", "instant", "redis-token@sentinel", "redis-8474", "safe", "violated", "replica-ahead", also="number=counter"),
     Row("reentrant", "yes", "no", "redis-token@redis", "taken-twice", "safe", "delayed", "taken-twice"),
     Row("answers", "all", "majority", "redlock@redis-x3", "silent-minority", "stuck", "safe", "one-silent"),

@@ -79,7 +79,7 @@ systems_of() { # NAME
     dead-lease*) echo etcd-lease@etcd-x3 ;;
     waiter-ended* | waiter-cut-off* | two-nodes*) echo etcd-lease@etcd-x3 ;;
     both-upgrade*) echo redis-rw@redis ;;
-    work-*) echo pg-for-update@pg ;;
+    work-* | transaction-timeout*) echo pg-for-update@pg ;;
     leaders-change*) echo etcd-lease@etcd-x3 ;;
     idle-session*) echo pg-advisory@pg ;;
     *) grep -qE '^step = .*(failover|primary|replica)' "$dir/$1" && echo redis-token@sentinel || echo redis-token@redis ;;

@@ -226,6 +226,7 @@ static bool is_left_out(const char *suite, const char *path, const struct lb_sui
                                        "/late-unlock.ini",
                                        "/work-ddl.ini",
                                        "/idle-session.ini",
+                                       "/transaction-timeout.ini",
                                        "/summer-time.ini",
                                        "/work-waits.ini",
                                        "/work-waits-inside.ini",
