@@ -164,6 +164,11 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                            .class = LB_STEP_FAULT,
                            .named = "move",
                            .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_SLOTS},
+    [LB_STEP_STRAND_KEY] = {.form = "move slot of key to A without its keys",
+                            .help = "gives the slot to A, and not its keys, which the master that had them deletes",
+                            .class = LB_STEP_FAULT,
+                            .named = "move",
+                            .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_SLOTS},
     [LB_STEP_FILL_MEMORY] =
         {.form = "fill memory of A policy POLICY",
          .help =

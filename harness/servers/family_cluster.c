@@ -257,6 +257,11 @@ static bool has_no_key(const struct lb_cluster *cluster, const redisReply *reply
   return reply->type == REDIS_REPLY_INTEGER && reply->integer == 0;
 }
 
+static bool has_keys(const struct lb_cluster *cluster, const redisReply *reply) {
+  (void)cluster;
+  return reply->type == REDIS_REPLY_INTEGER && reply->integer > 0;
+}
+
 static int marker_arrived(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   return LB_REDIS_EXPECT(cluster, index, deadline, has_one_key, "the marker has not arrived", "DBSIZE");
 }
@@ -379,8 +384,23 @@ static int migrate(struct lb_cluster *cluster, size_t from, size_t to, const cha
   return r;
 }
 
+/* The one that had the slot hears of the claim from the other one, and deletes its keys. */
+static int strand(struct lb_cluster *cluster, size_t old, size_t index, const char *slot, lb_ns deadline) {
+  struct self to;
+  int r = LB_REDIS_EXPECT(cluster, old, deadline, has_keys, "has no key there", "CLUSTER", "COUNTKEYSINSLOT", slot);
+  if (r == 0) r = ask_self(cluster, index, deadline, &to);
+  if (r == 0) r = LB_REDIS_EXPECT(cluster, index, deadline, NULL, "refuses", "CLUSTER", "SETSLOT", slot, "NODE", to.id);
+  while (r == 0 && (r = LB_REDIS_EXPECT(cluster, old, deadline, has_no_key, "still has keys there", "CLUSTER",
+                                        "COUNTKEYSINSLOT", slot)) < 0) {
+    if (lb_now(cluster->env) >= deadline) return r;
+    lb_sleep_until(cluster->env, lb_now(cluster->env) + 10 * LB_NS_PER_MS);
+    r = 0;
+  }
+  return r;
+}
+
 /* As redis-cli does it: both are told what is about to happen, the keys go, and then both are told whose it is now. */
-static int move_slot(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+static int give_slot(struct lb_cluster *cluster, size_t index, bool keys, lb_ns deadline) {
   struct self to, from;
   char slot[8];
   int old = primary(cluster, deadline);
@@ -394,6 +414,7 @@ static int move_slot(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   snprintf(slot, sizeof slot, "%u", slot_of_key(cluster));
   if (r == 0)
     r = LB_REDIS_EXPECT(cluster, index, deadline, NULL, "refuses", "CLUSTER", "SETSLOT", slot, "IMPORTING", from.id);
+  if (r == 0 && !keys) return strand(cluster, (size_t)old, index, slot, deadline);
   if (r == 0)
     r = LB_REDIS_EXPECT(cluster, (size_t)old, deadline, NULL, "refuses", "CLUSTER", "SETSLOT", slot, "MIGRATING",
                         to.id);
@@ -402,6 +423,14 @@ static int move_slot(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   if (r == 0)
     r = LB_REDIS_EXPECT(cluster, (size_t)old, deadline, NULL, "refuses", "CLUSTER", "SETSLOT", slot, "NODE", to.id);
   return r;
+}
+
+static int move_slot(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  return give_slot(cluster, index, true, deadline);
+}
+
+static int strand_key(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  return give_slot(cluster, index, false, deadline);
 }
 
 const struct lb_family lb_family_cluster = {
@@ -417,6 +446,7 @@ const struct lb_family lb_family_cluster = {
             .files = lb_redis_files,
             .save = lb_redis_save,
             .move_slot = move_slot,
+            .strand_key = strand_key,
         },
     .settings = settings,
     .by_libc = true,

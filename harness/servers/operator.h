@@ -41,8 +41,9 @@ struct lb_operator {
   lb_operator_order *depose;
   /* Removes this server from its cluster, by an order to another one. 0 = that one no longer lists it. */
   lb_operator_order *remove;
-  /* Moves the slot of cluster->key to this server, with all its keys. */
-  lb_operator_order *move_slot;
+  /* Moves the slot of cluster->key to this server, with all its keys; or without, and the one that had them has none
+   * then. */
+  lb_operator_order *move_slot, *strand_key;
 
   /* ---- clients ---- */
 

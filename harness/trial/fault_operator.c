@@ -263,12 +263,8 @@ static int end_session(struct lb_doing *d) {
 
 /* ---- the slot of a key ------------------------------------------------------------------------------------------- */
 
-static int move_slot(struct lb_doing *d) {
-  struct lb_cluster *cluster = &d->s->cluster;
-  if (cluster->topology->family->orders.move_slot(cluster, lb_doing_index(d, 0), lb_in_ms(HAND_MS)) < 0)
-    return lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
-  return 0;
-}
+static int move_slot(struct lb_doing *d) { return order(d, d->s->cluster.topology->family->orders.move_slot); }
+static int strand_key(struct lb_doing *d) { return order(d, d->s->cluster.topology->family->orders.strand_key); }
 
 /* The new owner says so, and its number is above all others'. */
 static int await_owner(struct lb_doing *d) {
@@ -362,6 +358,7 @@ const struct lb_fault lb_faults_by_hand[LB_VERB_COUNT] = {
     [LB_STEP_DELETE_KEY] = {delete_key},
     [LB_STEP_END_SESSION] = {end_session},
     [LB_STEP_MOVE_SLOT] = {move_slot, await_owner},
+    [LB_STEP_STRAND_KEY] = {strand_key, await_owner},
     [LB_STEP_BACK_UP] = {back_up},
     [LB_STEP_RESTORE] = {put_back, start_all},
     [LB_STEP_WIPE] = {wipe, .undo = lb_doing_restart},

@@ -56,7 +56,7 @@ TEST(every_form_of_the_table_has_an_example_that_parses) {
       "release primary to client 1, reset client 1 from all, heal primary from replicas, heal, kill node 2, power off primary, "
       "shut down client 1, shut down node 1, depose current primary, remove node 2, cancel wait of client 1 on primary, "
       "delete key on primary, end session of client 1 on primary, end renewals of client 1, back up all, restore all, wipe node 2, "
-      "move slot of key to node 2, fill memory of primary policy volatile-ttl, free memory of primary, "
+      "move slot of key to node 2, move slot of key to node 2 without its keys, fill memory of primary policy volatile-ttl, free memory of primary, "
       "fill disk of primary, free disk of primary, stall disk of replicas, unstall disk of replicas, occupy proxy, vacate proxy, lock tables on primary, "
       "unlock tables on primary, operator \"fail over the primary\", pause client 1, resume client 1, restart all, clock node 2 monotonic +31s, "
       "clock clients rate 1.02, client 1 acquire shared lock 2 within 2s, client 1 begin acquire within 2s, "
@@ -507,6 +507,9 @@ TEST(only_one_server_is_observed) {
   refused("end session of primary on primary", "'primary' is not one client: expected client N");
   refused("end session of client 1 on replicas", "'replicas' is not one server: ...");
   refused("move slot of key to replicas", "'replicas' is not one server: ...");
+  refused("move slot of key to all without its keys", "'all' is not one server: ...");
+  refused("move slot of key to node 2 without it keys", "found 'it', did you mean 'its'? ...");
+  refused("move slot of key to node 2 witout its keys", "found 'witout', ...");
   refused("back up client 1", "'client 1' is no server: expected servers");
   refused("restore clients", "'clients' is no server: expected servers");
   refused("observe key on replicas", "'replicas' is not one server: ...");

@@ -232,6 +232,7 @@ static bool is_left_out(const char *suite, const char *path, const struct lb_sui
                                        "/work-waits-inside.ini",
                                        "/shut-down.ini",
                                        "/slot-moved.ini",
+                                       "/slot-without-keys.ini",
                                        "/stalled-leader.ini",
                                        "/stalled-standby.ini",
                                        "/vanished-ahead-c-recipe.ini",
