@@ -1046,15 +1046,19 @@ TEST(every_hold_is_renewed_and_a_loss_ends_all_of_its_lock) {
 }
 
 TEST(who_reads_early_writes_what_it_read_then) {
-  atomic_store(&f->holder.memory->resource[0].fence_seen, 9); /* before a grant there is no number to show */
+  struct lb_resource *resource = &f->holder.memory->resource[0];
+  resource->value = 3;
   assert_int_equal(lb_holder_read_early(&f->holder, 0), LB_OK);
-  assert_int_equal(f->holder.memory->resource[0].fence_seen, 9);
-  f->holder.memory->resource[0].value = 5; /* somebody else's */
+  assert_int_equal(resource->fence_seen, 0); /* before a grant there is no number to show */
+  atomic_store(&resource->fence_seen, 9);
+  assert_int_equal(lb_holder_read_early(&f->holder, 0), LB_OK);
+  assert_int_equal(resource->fence_seen, 9);
+  resource->value = 5; /* somebody else's */
   acquire(100, LB_OK);
   write_is(LB_OK);
-  tells("read acquire granted write");
+  tells("read read acquire granted write");
   assert_int_equal(f->holder.memory->events[0].flags, LB_EVF_VALUE | LB_EVF_EARLY);
-  assert_int_equal(f->holder.memory->events[3].value, 1);
+  assert_int_equal(f->holder.memory->events[4].value, 4);
 }
 
 static lb_ns an_hour_earlier(struct lb_env *env, lb_ns ns) {
