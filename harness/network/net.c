@@ -28,6 +28,11 @@
 
 enum { FIRST_PORT = 7001, LINKS_MS = 10000 };
 
+static const char *base = "10.77.0";
+
+const char *lb_net_base(void) { return base; }
+void lb_net_move(void) { base = "10.78.0"; }
+
 /* ---- on a host ------------------------------------------------------------------------------- */
 
 static int open_own_network(void) {
@@ -173,7 +178,7 @@ static int build_links(struct lb_net *net, struct lb_error *err) {
     net->host[i].netns = new_namespace();
     if (net->host[i].netns < 0)
       return lb_refuse(err, "no network namespace: %s", strerror(-net->host[i].netns)), net->host[i].netns;
-    snprintf(net->host[i].address, sizeof net->host[i].address, "10.77.0.%zu", i + 1);
+    snprintf(net->host[i].address, sizeof net->host[i].address, "%s.%zu", base, i + 1);
   }
   char *batch = link_batch(net);
   char *argv[] = {(char *)"ip", (char *)"-batch", (char *)"-", NULL};
@@ -181,8 +186,9 @@ static int build_links(struct lb_net *net, struct lb_error *err) {
   free(batch);
   for (size_t i = 0; r == 0 && i < net->count; i++)
     if ((r = set_host_address(&net->host[i])) < 0) lb_error(err, r, "no address for a host: %s", strerror(-r));
-  if (r == 0 && (r = set_address("lb0", "10.77.0.254")) < 0)
-    lb_error(err, r, "no address for the bridge: %s", strerror(-r));
+  char bridge[20];
+  snprintf(bridge, sizeof bridge, "%s.254", base);
+  if (r == 0 && (r = set_address("lb0", bridge)) < 0) lb_error(err, r, "no address for the bridge: %s", strerror(-r));
   if (r == 0 && (r = wait_for_links(net)) < 0) lb_error(err, r, "the links of the hosts do not come up");
   return r;
 }
@@ -220,14 +226,19 @@ uint16_t lb_net_port(struct lb_net *net) {
 
 /* Two metrics of the route to the other hosts, which TCP asks: the shortest time after which it sends again, and how
  * many packets it may send before the first acknowledgement. */
-int lb_net_be_patient(const struct lb_net *net, int64_t late_ms, bool lossy, struct lb_error *err) {
+void lb_net_patience(int64_t late_ms, bool lossy, char *ret, size_t size) {
   enum { MORE_MS = 1000, LOSSY_MS = 200, PACKETS = 1000 };
+  snprintf(ret, size, " rto_min %lldms initcwnd %d", (long long)late_ms + (lossy ? LOSSY_MS : MORE_MS), PACKETS);
+}
+
+int lb_net_be_patient(const struct lb_net *net, int64_t late_ms, bool lossy, struct lb_error *err) {
+  char patience[60];
+  lb_net_patience(late_ms, lossy, patience, sizeof patience);
   char *argv[] = {(char *)"ip", (char *)"-batch", (char *)"-", NULL}, batch[200];
   int r = 0;
   for (size_t i = 0; i < net->count && r == 0 && net->separate; i++) {
-    snprintf(batch, sizeof batch,
-             "route replace 10.77.0.0/24 dev eth0 proto kernel scope link src %s rto_min %lldms initcwnd %d\n",
-             net->host[i].address, (long long)late_ms + (lossy ? LOSSY_MS : MORE_MS), PACKETS);
+    snprintf(batch, sizeof batch, "route replace %s.0/24 dev eth0 proto kernel scope link src %s%s\n", base,
+             net->host[i].address, patience);
     r = lb_proc_run_tool(&net->host[i], argv, batch, err);
   }
   return r;

@@ -40,6 +40,10 @@ struct lb_net {
 /* Builds `count` hosts: separate ones (needs a sandbox), or all on loopback. 0, or -errno with a
  * line in err. */
 int lb_net_up(struct lb_net *net, bool separate, size_t count, struct lb_error *err);
+/* "10.77.0": what the addresses of hosts begin with; and another one, where servers that are not ours have that. To be
+ * called before lb_net_up(). */
+const char *lb_net_base(void);
+void lb_net_move(void);
 /* Sets loopback of the current network namespace up. 0 or -errno. */
 int lb_net_loopback_up(void);
 /* After lb_cut_forget_all(), lb_line_forget_all() and lb_rules_forget_all(). Closes the namespaces' descriptors; the namespaces go with their last process. */
@@ -55,6 +59,8 @@ uint16_t lb_net_port(struct lb_net *net);
  * wait of 200 ms, so that a lost packet is not late by a second. Many packets may be on their way without an
  * acknowledgement. 0, or -errno with err. */
 int lb_net_be_patient(const struct lb_net *net, int64_t late_ms, bool lossy, struct lb_error *err);
+/* What a route says of that, as ip(8) takes it. */
+void lb_net_patience(int64_t late_ms, bool lossy, char *ret, size_t size);
 /* Counts the tables of rules that are left on all hosts, which has to come to none. 0, or -errno with err (-EBUSY: some
  * are left). */
 int lb_net_no_rules(const struct lb_net *net, struct lb_error *err);

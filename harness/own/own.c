@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/need.h"
 #include "base/process.h"
+#include "servers/cluster.h"
 
 const struct lb_own_kind *const lb_own_kinds[LB_OWN_COUNT] = {
     [LB_OWN_REDIS] = &lb_own_kind_redis,       [LB_OWN_SENTINEL] = &lb_own_kind_sentinel,
@@ -291,6 +292,11 @@ int lb_own_clean(struct lb_own *own, struct lb_env *env, struct lb_error *err) {
 int64_t lb_own_least_ttl_ms(const struct lb_topology *topology, bool measured) {
   (void)measured;
   return topology->own->found.least_ttl_ms;
+}
+
+int lb_own_primary(struct lb_cluster *cluster, lb_ns deadline) {
+  (void)deadline;
+  return cluster->server_count == 1 ? 0 : lb_fail(cluster->env, -EOPNOTSUPP, "own servers are not asked who decides");
 }
 
 int lb_own_note(struct lb_env *env, const struct lb_own *own, struct lb_own_found *found, const char *host,

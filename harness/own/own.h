@@ -55,6 +55,7 @@ struct lb_own_found {
   char facts[32];          /* of struct lb_topology; "" = none */
 };
 
+struct lb_cluster;
 struct lb_own;
 struct lb_own_kind {
   const char *option, *topology; /* "--redis", "own-redis" */
@@ -132,7 +133,9 @@ extern const struct lb_own_kind lb_own_kind_redis, lb_own_kind_sentinel, lb_own_
 
 /* lb_family.least_ttl_ms: what the servers have said. */
 int64_t lb_own_least_ttl_ms(const struct lb_topology *topology, bool measured);
-#define LB_OWN_HOOKS .target = lb_own_target, .least_ttl_ms = lb_own_least_ttl_ms
+/* lb_family.primary: one server alone decides; of several it is not asked. */
+int lb_own_primary(struct lb_cluster *cluster, lb_ns deadline);
+#define LB_OWN_HOOKS .target = lb_own_target, .least_ttl_ms = lb_own_least_ttl_ms, .primary = lb_own_primary
 
 /* Every name that a run gives to what it makes begins with this and eight of these. */
 #define LB_OWN_PREFIX "lockbench:"

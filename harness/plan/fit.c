@@ -18,6 +18,7 @@
 #include "client/holder.h"
 #include "peers.h"
 #include "network/sandbox.h"
+#include "own/own.h"
 #include "network/stall.h"
 #include "plan.h"
 #include "preload/skew.h"
@@ -102,6 +103,33 @@ static bool touches_servers(const struct lb_step *step) {
          lb_step_needs(step, LB_NEED_NETWORK | LB_NEED_SERVERS | LB_NEED_FAILOVER | LB_NEED_MEMBERS);
 }
 
+/* A server that can be told without asking who decides: of several that is not known. */
+static bool is_told(struct lb_role role, const struct lb_topology *t) {
+  bool alone = t->data_count == 1 && t->other_count == 0;
+  switch (role.kind) {
+    case LB_ROLE_NODE:
+    case LB_ROLE_ALL:
+    case LB_ROLE_SERVER_OF: return true;
+    case LB_ROLE_PRIMARY:
+    case LB_ROLE_CURRENT_PRIMARY:
+    case LB_ROLE_MAJORITY: return alone && role.number == 0;
+    default: return role.kind == LB_ROLE_NONE || lb_role_is_client(role);
+  }
+}
+
+/* A link between a client and a server, which a host of the trial stands in for (network/standin.h). */
+static bool is_of_stand_ins(const struct lb_step *step, const struct lb_topology *t) {
+  bool links = lb_step_needs(step, LB_NEED_NETWORK) &&
+               !lb_step_needs(step, LB_NEED_SERVERS | LB_NEED_FAILOVER | LB_NEED_MEMBERS);
+  bool whole = step->a.kind == LB_ROLE_NONE && step->b.kind == LB_ROLE_NONE; /* heal */
+  return links && (whole || lb_role_is_client(step->a) || lb_role_is_client(step->b)) && is_told(step->a, t) &&
+         is_told(step->b, t);
+}
+
+static bool hurts(const struct lb_step *step, const struct lb_topology *t) {
+  return t->own && touches_servers(step) && !is_of_stand_ins(step, t);
+}
+
 /* A role of servers behind a proxy, which clients do not talk to. (A role without hosts there is cut off without
  * effect, as on any single server.) */
 static bool is_behind(struct lb_role role) {
@@ -113,8 +141,7 @@ static bool is_behind(struct lb_role role) {
  * needs no server, unless it is one of the network: the client then has no server to be cut off from. */
 static bool means_nothing(const struct lb_step *step, const struct lb_topology *t, struct lb_error *why) {
   bool of_client = lb_role_is_client(step->a), among_clients = of_client && lb_role_is_client(step->b);
-  if (t->own && touches_servers(step))
-    return lb_refuse(why, "'%s' would touch servers of your own, or their network", step->text);
+  if (hurts(step, t)) return lb_refuse(why, "'%s' would touch servers of your own, or their network", step->text);
   if (among_clients && lb_step_row(step)->among_clients && !t->members)
     return lb_refuse(why, "no two clients talk to each other here");
   if (t->data_count == 0 && lb_step_row(step)->class == LB_STEP_FAULT && !lb_step_by_hand(step) &&
@@ -177,11 +204,11 @@ bool lb_fit_means_something(const struct lb_scenario *scenario, const struct lb_
   return true;
 }
 
-const struct lb_step *lb_fit_touches(const struct lb_scenario *scenario) {
+const struct lb_step *lb_fit_touches(const struct lb_scenario *scenario, const struct lb_topology *topology) {
   for (size_t i = 0; i < scenario->step_count; i++)
-    if (touches_servers(&scenario->steps[i])) return &scenario->steps[i];
+    if (hurts(&scenario->steps[i], topology)) return &scenario->steps[i];
   for (size_t i = 0; i < scenario->fault_count; i++)
-    if (touches_servers(&scenario->faults[i])) return &scenario->faults[i];
+    if (hurts(&scenario->faults[i], topology)) return &scenario->faults[i];
   return NULL;
 }
 
@@ -303,6 +330,20 @@ static void check_ttl(struct fitting *f, const struct lb_scenario *scenario) {
     miss(f, "%s grants no lease or session shorter than %lld ms", f->topology->name, (long long)least);
 }
 
+/* Servers that no host of a trial can stand in for. */
+static void check_stand_ins(struct fitting *f) {
+  const struct lb_own_found *found = &f->topology->own->found;
+  for (size_t i = 0; i < found->count; i++) {
+    const char *host = found->server[i].host;
+    if (strncmp(host, "127.", 4) == 0 || strcmp(host, "localhost") == 0)
+      miss(f, "no host can stand in for %s: expected servers at an address that others reach, too", host);
+    if (strchr(host, ':')) miss(f, "no host can stand in for %s: expected an address of IPv4", host);
+    for (size_t k = 0; k < i && i < found->data_count; k++)
+      if (strcmp(found->server[k].host, host) == 0)
+        miss(f, "two of your servers are at %s: no link of one alone could be cut", host);
+  }
+}
+
 /* Programs, rights and our own library. */
 static void check_machine(struct fitting *f, const struct lb_scenario *scenario) {
   const char *missing = lb_topology_missing(f->topology);
@@ -320,6 +361,7 @@ static void check_machine(struct fitting *f, const struct lb_scenario *scenario)
   if (scenario->apart && f->topology->own) miss(f, "round_trip_ms would make the network of your own servers slow");
   if (f->topology->data_count > 0 && lb_scenario_needs(scenario, LB_NEED_ROOM) && isolation->kind == LB_ISOLATION_NONE)
     miss(f, "a disk that can be full needs a sandbox: %s", isolation->why.text);
+  if (lb_scenario_needs(scenario, LB_NEED_NETWORK) && f->topology->own) check_stand_ins(f);
   if (lb_scenario_needs(scenario, LB_NEED_NETWORK) && isolation->kind == LB_ISOLATION_NONE)
     miss(f, "cutting links needs network namespaces: %s", isolation->why.text);
   if (f->topology->data_count > 0 && lb_scenario_needs(scenario, LB_NEED_SYNCS) && !lb_shim_path(LB_SHIM_DISK))

@@ -159,15 +159,16 @@ static bool is_expected(const struct lb_plan *plan, const struct lb_expect *expe
   return false;
 }
 
-/* And has cells. */
-static bool runs_on_own_only(const struct lb_plan *plan, const struct lb_scenario *scenario) {
-  bool any = false;
+/* The step that would touch the servers, where every cell of the scenario is on somebody's own ones; NULL = it may run
+ * somewhere, or has no cells. */
+static const struct lb_step *touches_all(const struct lb_plan *plan, const struct lb_scenario *scenario) {
+  const struct lb_step *touches = NULL;
   for (size_t i = 0; i < plan->cell_count; i++) {
     if (plan->cells[i].scenario != scenario) continue;
-    if (!plan->cells[i].topology->own) return false;
-    any = true;
+    touches = lb_fit_touches(scenario, plan->cells[i].topology);
+    if (!touches) return NULL;
   }
-  return any;
+  return touches;
 }
 
 /* What was asked for and would change nothing is a mistake of the user's: he would believe that it
@@ -179,13 +180,14 @@ static int check_use(const struct lb_plan *plan, bool product, struct lb_error *
       return lb_refuse(err, "-s %s=%s: no system of this run is of protocol %s", s->key, s->value[0],
                        s->protocol->name);
   }
-  for (size_t i = 0; i < plan->scenario_count && !product; i++)
-    if (runs_on_own_only(plan, &plan->scenarios[i]) && lb_fit_touches(&plan->scenarios[i]))
+  for (size_t i = 0; i < plan->scenario_count && !product; i++) {
+    const struct lb_step *step = touches_all(plan, &plan->scenarios[i]);
+    if (step)
       return lb_refuse(
           err,
-          "%s: '%s' would touch the servers or their network, which are your own: expected a scenario with faults of clients only, such as %s",
-          plan->scenarios[i].name, lb_fit_touches(&plan->scenarios[i])->text,
-          "control, contention, pause-holder, crash-holder or clock-client");
+          "%s: '%s' would touch the servers or their network, which are your own: expected a scenario with faults of clients and of their links, such as %s",
+          plan->scenarios[i].name, step->text, "control, contention, pause-holder, crash-holder or clock-client");
+  }
   for (size_t i = 0; i < plan->own_expect_count; i++) {
     const struct lb_expect *expect = &plan->own_expect[i];
     if (!is_expected(plan, expect))

@@ -49,7 +49,7 @@ static int ask_before(struct lb_doing *d, const struct lb_links *links) {
   size_t dead = 0;
   for (size_t i = 0; i < links->count; i++) {
     const struct lb_link *l = &links->link[i];
-    bool is_dead = l->listener && l->listener->proc.pid <= 0;
+    bool is_dead = l->listener && l->listener->proc.pid <= 0 && !d->s->plan->topology->own;
     dead += is_dead;
     if (is_troubled(d->s, l) || (is_dead && dead < links->count)) continue;
     if (!was_answered(l, call(l, 0), REACH_MS))

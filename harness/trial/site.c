@@ -16,6 +16,7 @@
 #include "network/cut.h"
 #include "network/line.h"
 #include "network/net.h"
+#include "network/standin.h"
 #include "servers/disk.h"
 #include "servers/power.h"
 #include "servers/room.h"
@@ -34,6 +35,28 @@ static int prepare_folder(struct lb_stage *s, const char *scratch) {
   return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "cannot prepare %s: %s", scratch, strerror(-r)) : 0;
 }
 
+/* ---- servers that are not ours ---- */
+
+static struct lb_standin standins[LB_STANDINS_MAX];
+
+/* Where links are to be cut, hosts of the trial stand in for them. */
+static bool stands_in(const struct lb_stage *s) { return s->plan->topology->own && s->site.has.network; }
+
+static int leave_network(struct lb_stage *s, size_t servers, const char *scratch, struct lb_error *err) {
+  static struct lb_endpoint endpoint[LB_SERVERS_MAX];
+  struct lb_target target;
+  char path[4100];
+  if (servers > LB_STANDINS_MAX) return lb_error(err, -E2BIG, "at most %d servers", LB_STANDINS_MAX);
+  s->plan->topology->family->target(s->plan->topology->own, endpoint, &target);
+  for (size_t i = 0; i < servers; i++)
+    standins[i] = (struct lb_standin){.name = endpoint[i].host, .port = endpoint[i].port};
+  snprintf(path, sizeof path, "%s/hosts", scratch);
+  int relay = lb_standin_leave(standins, servers, path, err);
+  if (relay < 0) return relay;
+  s->site.relay = relay;
+  return 0;
+}
+
 /* A host, three ports and a folder for server i. The address stays when the server is restarted, and so does what it
  * left in the folder. */
 static int place_server(struct lb_stage *s, size_t i, const char *scratch) {
@@ -42,7 +65,8 @@ static int place_server(struct lb_stage *s, size_t i, const char *scratch) {
   server->port = lb_net_port(&s->net);
   server->extra_port[0] = lb_net_port(&s->net);
   server->extra_port[1] = lb_net_port(&s->net);
-  snprintf(server->host->name, sizeof server->host->name, "%s", server->name);
+  if (stands_in(s)) server->port = standins[i].port, server->host = lb_standin_host(&s->net, standins, i);
+  if (server->host == &s->net.host[i]) snprintf(server->host->name, sizeof server->host->name, "%s", server->name);
   int n = snprintf(server->dir, sizeof server->dir, "%s/%s", scratch, server->name);
   int m = s->site.logs[0]
               ? snprintf(server->log, sizeof server->log, "%s/%s.log", s->site.logs, server->name)
@@ -116,12 +140,17 @@ struct lb_site_needs lb_site_needs(const struct lb_trial_plan *plan) {
 }
 
 /* Hosts with links of their own only where a step does something to links, for they need a sandbox. */
-static int build_network(struct lb_stage *s, size_t hosts) {
+static int build_network(struct lb_stage *s, const char *scratch) {
   const struct lb_site_needs *has = &s->site.has;
+  const struct lb_topology *topology = s->plan->topology;
   struct lb_error err;
-  int r = lb_net_up(&s->net, has->network, hosts, &err);
+  size_t servers = topology->data_count + topology->other_count;
+  int r = stands_in(s) ? leave_network(s, servers, scratch, &err) : 0;
+  if (r == 0) r = lb_net_up(&s->net, has->network, servers + has->clients, &err);
   if (r == 0 && has->late_ms > 0) r = lb_net_be_patient(&s->net, has->late_ms, has->lossy, &err);
   if (r == 0 && has->shared) r = lb_net_no_notes(&s->net, &err);
+  if (r == 0 && stands_in(s))
+    r = lb_standin_place(&s->net, s->site.relay, standins, servers, has->late_ms, has->lossy, &err);
   return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "no network for the trial: %s", err.text) : 0;
 }
 
@@ -136,7 +165,7 @@ static int open_at(struct lb_stage *s, const char *scratch) {
   const struct lb_trial_plan *plan = s->plan;
   static char cache[4000];
   int r = prepare_folder(s, scratch);
-  if (r == 0) r = build_network(s, plan->topology->data_count + plan->topology->other_count + s->site.has.clients);
+  if (r == 0) r = build_network(s, scratch);
   if (r < 0) return r;
   snprintf(cache, sizeof cache, "%s/scratch/cache", s->run_dir);
   lb_cluster_init(&s->cluster, plan->topology, &s->env.base);
@@ -184,6 +213,7 @@ void lb_site_close(struct lb_stage *s) {
   lb_line_forget_all(&s->net);
   lb_rules_forget_all(&s->net);
   lb_net_down(&s->net);
+  if (s->site.relay > 0) close(s->site.relay);
   lb_files_remove_tree(s->site.scratch);
   if (s->site.logs[0] && !s->site.keep_logs) lb_files_remove_tree(s->site.logs);
   s->site = (struct lb_site){0};
