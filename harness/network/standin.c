@@ -216,7 +216,7 @@ static int ip(struct lb_host *host, char *batch, struct lb_error *err) {
 /* The routes of a host, or of the controller (NULL), to all servers; of a stand-in also its address, from which it
  * answers. */
 static int route(struct lb_net *net, struct lb_host *host, const struct lb_standin standins[], size_t count,
-                 const char *patient, struct lb_error *err) {
+                 const char *patience, struct lb_error *err) {
   char *text = NULL;
   size_t size = 0;
   FILE *out = lb_need(open_memstream(&text, &size));
@@ -224,10 +224,10 @@ static int route(struct lb_net *net, struct lb_host *host, const struct lb_stand
     const char *address = standins[i].address;
     if (first_with(standins, i) < i) continue;
     if (host != &net->host[i])
-      fprintf(out, "route replace %s/32 dev %s%s\n", address, host ? "eth0" : "lb0", host ? patient : "");
+      fprintf(out, "route replace %s/32 dev %s%s\n", address, host ? "eth0" : "lb0", host ? patience : "");
     else
       fprintf(out, "addr add %s/32 dev eth0\nroute replace %s.0/24 dev eth0 src %s%s\n", address, lb_net_base(),
-              address, patient);
+              address, patience);
   }
   lb_need(fclose(out) == 0 ? text : NULL);
   int r = ip(host, text, err);
@@ -265,13 +265,10 @@ static int open_door(int relay, struct lb_host *host, uint16_t port) {
   return r;
 }
 
-int lb_standin_place(struct lb_net *net, int relay, const struct lb_standin standins[], size_t count, int64_t late_ms,
-                     bool lossy, struct lb_error *err) {
-  char patient[100] = "";
-  int r = 0;
-  if (late_ms > 0) lb_net_patience(late_ms, lossy, patient, sizeof patient);
-  r = route(net, NULL, standins, count, patient, err);
-  for (size_t i = 0; i < net->count && r == 0; i++) r = route(net, &net->host[i], standins, count, patient, err);
+int lb_standin_place(struct lb_net *net, int relay, const struct lb_standin standins[], size_t count,
+                     const char *patience, struct lb_error *err) {
+  int r = route(net, NULL, standins, count, patience, err);
+  for (size_t i = 0; i < net->count && r == 0; i++) r = route(net, &net->host[i], standins, count, patience, err);
   for (size_t i = 0; i < count && r == 0; i++) {
     struct lb_host *host = lb_standin_host(net, standins, i);
     snprintf(host->address, sizeof host->address, "%s", standins[i].address);

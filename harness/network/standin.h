@@ -24,10 +24,10 @@ struct lb_standin { /* for a server */
  * is made. A descriptor of the relay, which ends when it is closed; or -errno with err. */
 int lb_standin_leave(struct lb_standin standins[], size_t count, const char *hosts_file, struct lb_error *err);
 /* Gives the first `count` hosts of the net the addresses of these servers, and the ports to the relay. Servers of one
- * address share the first host that has it. `late_ms`, `lossy`: as of lb_net_be_patient(), 0 = it was not called. 0,
- * or -errno with err. */
-int lb_standin_place(struct lb_net *net, int relay, const struct lb_standin standins[], size_t count, int64_t late_ms,
-                     bool lossy, struct lb_error *err);
+ * address share the first host that has it. `patience`: what lb_net_patience() says, "" = lb_net_be_patient() was not
+ * called. 0, or -errno with err. */
+int lb_standin_place(struct lb_net *net, int relay, const struct lb_standin standins[], size_t count,
+                     const char *patience, struct lb_error *err);
 /* The host that stands in for server `index`. */
 struct lb_host *lb_standin_host(struct lb_net *net, const struct lb_standin standins[], size_t index);
 

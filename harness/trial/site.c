@@ -144,13 +144,14 @@ static int build_network(struct lb_stage *s, const char *scratch) {
   const struct lb_site_needs *has = &s->site.has;
   const struct lb_topology *topology = s->plan->topology;
   struct lb_error err;
+  char patience[60] = "";
   size_t servers = topology->data_count + topology->other_count;
   int r = stands_in(s) ? leave_network(s, servers, scratch, &err) : 0;
   if (r == 0) r = lb_net_up(&s->net, has->network, servers + has->clients, &err);
   if (r == 0 && has->late_ms > 0) r = lb_net_be_patient(&s->net, has->late_ms, has->lossy, &err);
   if (r == 0 && has->shared) r = lb_net_no_notes(&s->net, &err);
-  if (r == 0 && stands_in(s))
-    r = lb_standin_place(&s->net, s->site.relay, standins, servers, has->late_ms, has->lossy, &err);
+  if (has->late_ms > 0) lb_net_patience(has->late_ms, has->lossy, patience, sizeof patience);
+  if (r == 0 && stands_in(s)) r = lb_standin_place(&s->net, s->site.relay, standins, servers, patience, &err);
   return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "no network for the trial: %s", err.text) : 0;
 }
 

@@ -350,6 +350,13 @@ fi
 "$bin" run failover --redis "localhost:$redis_port" --auth "$dir/logins.ini" -o "$dir/results/failover" >"$dir/out" 2>&1
 code=$?
 check 'a scenario that would hurt a server is refused' sh -c "[ $code -eq 2 ] && grep -q 'failover: .* would touch the servers' '$dir/out' && [ \$(wc -l <'$dir/out') -eq 1 ]"
+case $("$bin" doctor 2>&1) in
+  *'MISS  namespaces'*) echo '# no network namespaces here: no link could be cut' ;;
+  *)
+    "$bin" run partition -v --redis "localhost:$redis_port" --auth "$dir/logins.ini" -g none -n 1 -o "$dir/results/loopback" >"$dir/out" 2>&1
+    check 'no host stands in for this machine itself' grep -q 'no host can stand in for localhost: expected servers at an address that others reach' "$dir/out"
+    ;;
+esac
 printf '[suite]\ntitle = two\nquestion = Which of them runs?\nguards = none\ntrials = 1\n[control]\n[restart-node]\n' >"$dir/two.ini"
 "$bin" suite "$dir/two.ini" -v -b redis-token --redis "localhost:$redis_port" --auth "$dir/logins.ini" -o "$dir/results/suite" >"$dir/out" 2>&1
 check 'in a suite it is n/a' sh -c "grep -q 'would touch servers of your own' '$dir/out' && grep -q '^control,redis-token@own-redis,.*,safe,' '$dir/results/suite/trials.csv'"

@@ -1,0 +1,48 @@
+#!/bin/sh
+# test: beside
+# SPDX-License-Identifier: MIT
+# Links between clients and servers that somebody else has started: hosts of the trial stand in for these, so a scenario comes out there as on servers of ours, and nothing of theirs
+# is touched. The servers are those of `serve`, in a network that this tool's runs take for the machine's own. TAP. Usage: live-stand-ins.sh LOCKBENCH
+bin=$1
+. "${0%/*}/../../helpers/tap.sh"
+chmod 711 "$dir"
+TMPDIR=$dir LOCKBENCH_TESTED=$bin
+export TMPDIR LOCKBENCH_TESTED dir
+case $("$bin" doctor 2>&1) in *'MISS  namespaces'*) echo '1..0 # SKIP no network namespaces here'; exit 0 ;; esac
+command -v redis-cli >/dev/null && command -v etcd >/dev/null || { echo '1..0 # SKIP no redis-cli or no etcd here'; exit 0; }
+serve() { # TOPOLOGY, a script for sh on standard input
+  cat >"$dir/script"
+  "$bin" serve "$@" -- sh "$dir/script" >"$dir/out" 2>&1
+}
+says() { grep -q -- "$1" "$dir/out" || { echo "expected '$1'"; sed -n 1,20p "$dir/out"; false; }; }
+verdicts() { cut -d, -f1,2,7 "$dir/$1/trials.csv" | sed 1d | sort | tr '\n' ' '; }
+is() { [ "$1" = "$2" ] || { echo "found '$1', expected '$2'"; false; }; }
+
+serve redis <<'END'
+redis() { redis-cli -h "${LOCKBENCH_REDIS%:*}" -p "${LOCKBENCH_REDIS#*:}" "$@"; }
+redis SET of-somebody-else 1
+redis INFO server | grep ^run_id >"$dir/before"
+"$LOCKBENCH_TESTED" run partition wait-bound -b redis-token@own-redis,redis-token@redis --redis "$LOCKBENCH_REDIS" -n 1 -g none --again -o "$dir/redis"
+echo "keys: $(redis KEYS '*' | tr '\n' ' ')"
+redis INFO server | grep ^run_id | cmp - "$dir/before" && echo 'it was never restarted'
+"$LOCKBENCH_TESTED" explain "$dir/redis" partition redis-token@own-redis
+"$LOCKBENCH_TESTED" run failover -b redis-token@own-redis --redis "$LOCKBENCH_REDIS" -n 1 -o "$dir/refused"
+echo "code $?"
+printf '127.0.0.1 localhost\n%s my-redis\n' "${LOCKBENCH_REDIS%:*}" >"$dir/hosts"
+unshare -m sh -c 'mount --bind "$dir/hosts" /etc/hosts && "$LOCKBENCH_TESTED" run partition -b redis-token@own-redis --redis "my-redis:${LOCKBENCH_REDIS#*:}" -n 1 -g none --again -o "$dir/named"'
+END
+check 'a scenario comes out on somebody else s Redis as on ours' is "$(verdicts redis)" \
+  'partition,redis-token@own-redis,violated partition,redis-token@redis,violated wait-bound,redis-token@own-redis,safe wait-bound,redis-token@redis,safe '
+check 'its cut was proved' says 'FAULT  *cut client 1 from all: client-1 from redis-1  (proved'
+check 'what was there is there, and nothing else' says '^keys: of-somebody-else $'
+check 'it was never restarted' says 'it was never restarted'
+check 'a scenario that would hurt a server is refused' says "would touch the servers or their network, which are your own"
+check 'with 2' says '^code 2$'
+check 'a server that is known by its name is found by it' is "$(verdicts named)" 'partition,redis-token@own-redis,violated '
+
+serve etcd-x3 <<'END'
+"$LOCKBENCH_TESTED" run partition -b etcd-lease@own-etcd,etcd-lease@etcd-x3 --etcd "$LOCKBENCH_ETCD" -n 1 -g none --again -o "$dir/etcd"
+END
+same() { verdicts "$1" | tr ' ' '\n' | sed 's/,[^,]*,/ /' | sort -u | grep -c .; }
+check 'a scenario comes out on somebody else s etcd as on ours' is "$(same etcd)" 1
+echo "1..$n"
