@@ -15,7 +15,7 @@
  * itself. A client behind a network that went silent keeps the lock until TCP gives up, or until wait_timeout: eight
  * hours. With the option `idle_timeout` that is the ttl, by the second, and a holder that works without a statement
  * loses the lock. A KILL of the connection frees it, and the client learns so with its next statement. A proxy that shares
- * connections may take the lock with one, and free it with another. Names ignore case, by MariaDB's documentation (not
+ * connections, or a pool inside the client (`pool`), may take the lock with one, and free it with another. Names ignore case, by MariaDB's documentation (not
  * tried).
  *
  * The number: with `fence` a statement of its own counts one up, after the lock was taken, and commits before the
@@ -33,6 +33,7 @@
 static const struct lb_option options[] = {[SQL_HOLD_OPT_FENCE] = SQL_HOLD_FENCE_OPTION,
                                            [SQL_HOLD_OPT_IDLE] = SQL_HOLD_IDLE_OPTION,
                                            SQL_HOLD_WORK_OPTIONS,
+                                           SQL_HOLD_POOL_OPTION,
                                            {0}};
 static const char *const numbers[] = {
     "CREATE TABLE IF NOT EXISTS lockbench_number(one INT PRIMARY KEY, n BIGINT NOT NULL) ENGINE=InnoDB", NULL};

@@ -16,7 +16,8 @@
  * unless tcp_keepalives_idle and its kin on the server say less. (tcp_user_timeout alone does not: the server sends
  * nothing to a holder that idles, so it counts only from the first keepalive on.) With the option `idle_timeout`
  * (idle_session_timeout) the server ends a holder's session that says nothing for the ttl, though it works. A pooler that hands out connections
- * for a transaction takes the lock with one connection, and frees it with another one. The number that names the lock
+ * for a transaction takes the lock with one connection, and frees it with another one; so does a pool inside the client
+ * (`pool`), whose unlock returns false with a warning. The number that names the lock
  * is a hash of the key: of two keys with one hash, each keeps the other out.
  *
  * The number: with `fence` it is drawn by the statement that takes the lock, after it was taken (a WHERE comes before
@@ -86,6 +87,7 @@ static const struct lb_option advisory_options[] = {[SQL_HOLD_OPT_FENCE] = SQL_H
                                                     SQL_HOLD_WORK_OPTIONS,
                                                     PG_WAKE_OPTION,
                                                     SQL_HOLD_WAIT_OPTION,
+                                                    SQL_HOLD_POOL_OPTION,
                                                     {0}};
 
 /* The server sets $2 for this transaction before it looks for the lock, which a volatile condition makes it do. */

@@ -59,8 +59,10 @@ static bool line_holds(const struct sql_lines *lines, const struct sql_line *lin
   return false;
 }
 
+static struct sql_line *lines_next(struct sql_lines *lines) { return &lines->line[lines->turn++ % lines->pool]; }
+
 static struct sql_line *lines_free(struct sql_lines *lines, int *ret_error) {
-  struct sql_line *line = lines->line, *end = lines->line + SQL_LINES_MAX;
+  struct sql_line *line = lines->pool > 1 ? lines_next(lines) : lines->line, *end = lines->line + SQL_LINES_MAX;
   struct lb_env *env = line->primary.env;
   const char *name = line->primary.server->service;
   look_after(lines);
@@ -137,6 +139,13 @@ static int call(struct sql_line *line, const struct sql_stmt *stmt, const char *
   *ret = (struct answer){0};
   int rc = sql_primary_call(&line->primary, deadline, stmt, (const char *[]){key}, origin, &answer);
   return rc ? rc : read_answer(&answer, ret);
+}
+
+/* On the line that holds, or the one that a pool lends, which may have to connect first. */
+static int ask_held(struct lb_session *s, const struct sql_held *held, const struct sql_stmt *stmt, lb_ns deadline,
+                    struct answer *ret) {
+  if (s->lines.pool > 1) return call(lines_next(&s->lines), stmt, held->key, deadline, NULL, ret);
+  return ask_line(held->line, stmt, held->key, deadline, ret);
 }
 
 /* A server process that was this session's, and is not any more. What another session was granted is its own affair. */
@@ -269,7 +278,7 @@ static int acquire(struct lb_session *s, const char *key, struct sql_attempt *at
 /* Whether the server process that holds for an attempt says so. */
 static int confirm(struct lb_session *s, const struct sql_held *held, lb_ns deadline) {
   struct answer answer;
-  int rc = ask_line(held->line, &s->kind->holds, held->key, deadline, &answer);
+  int rc = ask_held(s, held, &s->kind->holds, deadline, &answer);
   return rc ? rc : answer.yes ? LB_OK : LB_LOST;
 }
 
@@ -303,7 +312,7 @@ static int free_held(struct lb_session *s, struct sql_held *held, lb_ns deadline
   struct answer answer;
   struct sql_line *line = held->line;
   lb_point(s->env, s->kind->before_free);
-  int rc = ask_line(line, &s->kind->free, held->key, deadline, &answer);
+  int rc = ask_held(s, held, &s->kind->free, deadline, &answer);
   if (s->kind->begin.sql && answer.came) answer.yes = true, rc = 0;
   if (rc) return rc;
   if (s->wakes) line->primary.server->tell(&line->primary, held->key, deadline);
@@ -420,6 +429,8 @@ int sql_hold_open(struct lb_session *s, const struct lb_config *config, lb_ns de
   const struct lb_option *lasts = lb_option_find(config->protocol, "transaction_timeout");
   if (lasts && config->options[lb_option_index(config->protocol, lasts)].b) like.lasts_ms = config->ttl_ms;
   lines_open(&s->lines, &like, s->kind->begin.sql != NULL);
+  const struct lb_option *pool = lb_option_find(config->protocol, "pool");
+  if (pool) s->lines.pool = (size_t)config->options[lb_option_index(config->protocol, pool)].i;
   read_work(s, config, &like);
   return sql_primary_get(&s->lines.line[0].primary, deadline);
 }

@@ -24,6 +24,8 @@
  * Without `begin` one connection holds all locks of the session, and each as often as it was granted; others get it
  * after as many releases.
  *
+ * With the option `pool` a release and a question may so meet a connection that holds nothing: the answer is no.
+ *
  * With the option `idle_timeout` the server ends the session of a transaction that has idled for longer than the ttl.
  * Then a hold has an end, which every statement on its connection moves, and extend() is such a statement. Without
  * `begin` it ends any session that idles so long: a setting of the server that its client does not know of, so its
@@ -78,6 +80,10 @@ extern const char *const sql_hold_work_on[];
         .words = sql_hold_work_on                                                                                      \
   }
 
+/* A pool inside the client, which lends its connections in turn, as those of SQLAlchemy and psycopg do. */
+#define SQL_HOLD_POOL_OPTION                                                                                           \
+  { "pool", LB_OPT_INT, 1, 1, 8, "connections of a client, lent in turn: each call is made on the next one" }
+
 extern const char *const sql_hold_waits[];
 #define SQL_HOLD_WAIT_OPTION                                                                                           \
   {                                                                                                                    \
@@ -115,6 +121,7 @@ struct sql_lines {
   struct sql_line line[SQL_LINES_MAX], *latest; /* latest: the one that was used last */
   struct sql_held *held;
   size_t held_count, held_room;
+  size_t pool, turn; /* pool: so many lines take turns, whatever they hold; 0 or 1 = they do not */
 };
 
 /* The body of struct lb_session for all of these protocols. */

@@ -107,6 +107,8 @@ static const struct lb_term vocabulary[] = {
     {"allows", SCENARIO, "little|much",
      "how much of a lease is left to clocks of different speeds: 1 %, or a tenth at least"},
     {"idle", SCENARIO, "kept|ended", "whether the server ends a session that says nothing for the ttl"},
+    {"calls", SCENARIO, "one|any",
+     "on which connections a client makes its calls: on one, or on any of a pool inside the client"},
     {"extends", SCENARIO, "for-ever|so-often", "whether the number of extensions has a limit"},
     {"capped", SCENARIO, "no|yes", "whether renewals end after a while"},
     {"prolongs", SCENARIO, "majority|any", "how many of several servers have to take an extension before it counts"},

@@ -154,6 +154,7 @@ static void add_settings(const struct lb_protocol *p, const union lb_value *opti
       option_number(p, options, "node_timeout_ms") >= (double)scenario->ttl_ms)
     lb_facts_set(ret, "patience", "past-lease");
   if (option_is(p, options, "idle_timeout", "yes")) lb_facts_set(ret, "idle", "ended");
+  if (option_number(p, options, "pool") > 1) lb_facts_set(ret, "calls", "any");
   if (option_is(p, options, "wait", "block")) lb_facts_set(ret, "waits", "inside");
   if (option_is(p, options, "work_on", "other")) lb_facts_set(ret, "ddl", "apart");
   if (option_is(p, options, "recipe", "yes")) lb_facts_set(ret, "believes", "read");

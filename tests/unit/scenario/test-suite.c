@@ -233,6 +233,7 @@ static bool is_left_out(const char *suite, const char *path, const struct lb_sui
                                        "/shut-down.ini",
                                        "/slot-moved.ini",
                                        "/slot-without-keys.ini",
+                                       "/own-pool.ini",
                                        "/stalled-leader.ini",
                                        "/stalled-standby.ini",
                                        "/vanished-ahead-c-recipe.ini",
