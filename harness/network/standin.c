@@ -100,25 +100,25 @@ static bool carry(struct half *from, struct half *to, short can_read, short can_
   return true;
 }
 
-static short wanted(const struct half *here, const struct half *other) {
-  return (short)((here->length == 0 && !here->ended ? POLLIN : 0) | (other->length > 0 ? POLLOUT : 0));
+/* What is asked of a side. One that has ended is not asked at all: it would be ready for ever. */
+static struct pollfd question(const struct half *here, const struct half *other) {
+  short events = (short)((here->length == 0 && !here->ended ? POLLIN : 0) | (other->length > 0 ? POLLOUT : 0));
+  return (struct pollfd){.fd = events ? here->fd : -1, .events = events};
 }
 
-/* True: it is over, or broken. */
-static bool go_on(struct relay *r, size_t i, const struct pollfd polled[2]) {
+static void go_on(struct relay *r, size_t i, const struct pollfd polled[2]) {
   struct half *h = r->carried[i]->half;
   bool broken = polled[0].revents & POLLERR || polled[1].revents & POLLERR;
   for (int side = 0; side < 2 && !broken; side++)
     broken =
         !carry(&h[side], &h[1 - side], polled[side].revents & (POLLIN | POLLHUP), polled[1 - side].revents & POLLOUT);
-  if (broken || (h[0].told && h[1].told)) return drop(r, i, broken), true;
-  return false;
+  if (broken || (h[0].told && h[1].told)) drop(r, i, broken);
 }
 
 /* One more door, with where it leads. False: the controller is gone. */
 static bool take_door(struct relay *r, int control) {
   struct door *door = &r->door[r->doors];
-  char room[CMSG_SPACE(sizeof(int))];
+  _Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))];
   struct iovec data = {&door->to, sizeof door->to};
   struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
   if (recvmsg(control, &message, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof door->to) return false;
@@ -141,8 +141,7 @@ static _Noreturn void be_relay(int control) {
     for (size_t i = 0; i < count; i++)
       for (int side = 0; side < 2; side++) {
         const struct half *h = r.carried[i]->half;
-        polled[first + 2 * i + (size_t)side] =
-            (struct pollfd){.fd = h[side].fd, .events = wanted(&h[side], &h[1 - side])};
+        polled[first + 2 * i + (size_t)side] = question(&h[side], &h[1 - side]);
       }
     if (poll(polled, first + 2 * count, -1) < 0) continue;
     for (size_t i = count; i-- > 0;) /* from behind: one that is over is replaced by the last */
