@@ -26,7 +26,7 @@
   P(maria_row) P(maria_lease) P(maria_get_lock) P(maria_for_update)                                    \
   P(memcached_cas) P(memcached_add)                                                                    \
   P(etcd_lease) P(etcd_v3lock) P(etcd_observed)                                                                         \
-  P(nats_kv) P(nats_kv_marker)
+  P(nats_kv) P(nats_kv_marker) P(nats_kv_ttl)
 /* clang-format on */
 
 #define DECLARED(name) extern const struct lb_protocol lb_##name;

@@ -39,6 +39,17 @@
  *             issue 4320). A key that is not there at all is given to one of them. One server alone gives the marker to
  *             one of them, too.
  * Source      kvStore_Create of nats.c, Create of nats.go.
+ *
+ * nats-kv-ttl - a key with an end of its own, and a delete marker that ends, too: NATS from 2.11 on.
+ *
+ * The headers of a message say how long it stays (Nats-TTL). So a bucket serves locks of any length, and has no age
+ * limit. When a key ends the server writes a marker in its place, which waiters hear.
+ *
+ * Promises    What nats-kv does. No marker stays for ever.
+ * Assumes     What nats-kv does. The server counts whole seconds, and one at least: a key stays up to a second longer.
+ * Breaks it   What breaks nats-kv. An extension without the header, as Update of nats.go writes it, makes a key without
+ *             an end; here each write has the header.
+ * Source      NATS ADR-43 and ADR-48; KeyTTL() and PurgeTTL() of nats.go.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -50,9 +61,16 @@
 #include "backends/etcd/etcd.h"
 #include "nats.h"
 
-enum { PATIENCE_MS = 300, PAUSE_MS = 10, LOOK_MS = 250, VALUE_SIZE = 33, NAME_MAX_BYTES = 160 };
-/* JetStream's numbers of errors. Of a message to be deleted a cluster says NO_SUCH_NUMBER, one server NOT_DELETED. */
-enum { WRONG_REVISION = 10071, NO_MESSAGE = 10037, NO_SUCH_NUMBER = 10043, NOT_DELETED = 10057, NO_STREAM = 10059 };
+enum { PATIENCE_MS = 300, PAUSE_MS = 10, LOOK_MS = 250, VALUE_SIZE = 33, NAME_MAX_BYTES = 160, MARKER_S = 1 };
+/* JetStream's numbers of errors. From 2.12 on a cluster says BEHIND of a write that another one is on its way before. Of a message to be deleted a cluster says NO_SUCH_NUMBER, one server NOT_DELETED. */
+enum {
+  WRONG_REVISION = 10071,
+  BEHIND = 10164,
+  NO_MESSAGE = 10037,
+  NO_SUCH_NUMBER = 10043,
+  NOT_DELETED = 10057,
+  NO_STREAM = 10059
+};
 
 struct lb_session {
   struct lb_env *env;
@@ -60,6 +78,7 @@ struct lb_session {
   const char *prefix;
   int64_t ttl_ms, age_ms; /* of the trial; of the bucket, 0 = not asked yet */
   bool marks;             /* a release leaves a delete marker, as client libraries do */
+  bool ends_alone;        /* each message has an end of its own, not the bucket */
   size_t member;          /* whom it asks now */
   struct nats_conn conn;
   struct lb_confirmed confirmed;
@@ -143,13 +162,16 @@ static int publish(struct lb_session *s, const struct lb_lock *lock, const char 
                    lb_ns deadline, bool *unsure) {
   char subject[NAME_MAX_BYTES], headers[120];
   struct nats_reply reply;
-  snprintf(headers, sizeof headers, "%sNats-Expected-Last-Subject-Sequence: %" PRIu64 "\r\n",
-           value ? "" : "KV-Operation: DEL\r\n", *revision);
+  int at = snprintf(headers, sizeof headers, "%sNats-Expected-Last-Subject-Sequence: %" PRIu64 "\r\n",
+                    value ? "" : "KV-Operation: DEL\r\n", *revision);
+  if (s->ends_alone)
+    snprintf(headers + at, sizeof headers - (size_t)at, "Nats-TTL: %" PRId64 "s\r\n",
+             value ? (lock->ttl_ms + 999) / 1000 : MARKER_S);
   int r = ask(s, &(struct nats_request){subject_of(s, lock, subject), headers, value}, deadline, &reply, unsure);
   if (r) return r;
   *revision = nats_number(reply.said, "seq");
   int code = error_of(reply.said);
-  if (code == WRONG_REVISION) r = LB_LOST;
+  if (code == WRONG_REVISION || code == BEHIND) r = LB_LOST;
   else if (code || !*revision) r = surprise(s, reply.said);
   json_decref(reply.said);
   return r;
@@ -194,6 +216,7 @@ static int look(struct lb_session *s, const struct lb_lock *lock, lb_ns deadline
 static int know_age(struct lb_session *s, lb_ns deadline) {
   char call[NAME_MAX_BYTES];
   struct nats_reply reply;
+  if (s->ends_alone) s->age_ms = INT64_MAX;
   if (s->age_ms) return LB_OK;
   int r = ask(s, &(struct nats_request){api(s, "INFO", call), NULL, NULL}, deadline, &reply, NULL);
   if (r) return r == LB_UNKNOWN ? LB_TIMEOUT : r;
@@ -238,7 +261,9 @@ static int open_session(struct lb_session *s, const struct lb_config *config, lb
   s->target = config->target;
   s->prefix = config->prefix;
   s->ttl_ms = config->ttl_ms;
-  s->marks = config->protocol->data != NULL;
+  const char *kind = config->protocol->data ? config->protocol->data : "";
+  s->marks = strstr(kind, "marks") != NULL;
+  s->ends_alone = strstr(kind, "ends-alone") != NULL;
   s->conn.fd = -1;
   (void)deadline;
   if (config->target->count == 0) return lb_fail(s->env, -EINVAL, "the target has no NATS server");
@@ -252,17 +277,21 @@ static void close_session(struct lb_session *s) {
   if (s->env) nats_close(&s->conn);
 }
 
+/* Older servers do not know these settings. */
+static const char own_ends[] = ",\"allow_msg_ttl\":true,\"subject_delete_marker_ttl\":1000000000";
+
 /* A bucket that is there with these settings is as good as a new one. */
 static int setup(struct lb_session *s, lb_ns deadline) {
-  char call[NAME_MAX_BYTES], body[600], bucket[64];
+  char call[NAME_MAX_BYTES], body[700], bucket[64];
   struct nats_reply reply;
+  int64_t age_ns = s->ends_alone ? 0 : s->ttl_ms * (int64_t)LB_NS_PER_MS;
   spell(s->prefix, bucket);
   snprintf(body, sizeof body,
            "{\"name\":\"KV_%s\",\"subjects\":[\"$KV.%s.>\"],\"retention\":\"limits\",\"discard\":\"new\",\"storage\":"
            "\"file\",\"max_msgs_per_subject\":1,\"max_msgs\":-1,\"max_bytes\":-1,\"max_msg_size\":-1,\"max_consumers\":"
-           "-1,\"max_age\":%" PRId64 "000000,\"duplicate_window\":%" PRId64 "000000,\"num_replicas\":%zu,"
-           "\"allow_rollup_hdrs\":true,\"allow_direct\":true}",
-           bucket, bucket, s->ttl_ms, s->ttl_ms, s->target->count);
+           "-1,\"max_age\":%" PRId64 ",\"duplicate_window\":%" PRId64 "000000,\"num_replicas\":%zu,"
+           "\"allow_rollup_hdrs\":true,\"allow_direct\":true%s}",
+           bucket, bucket, age_ns, s->ttl_ms, s->target->count, s->ends_alone ? own_ends : "");
   const struct nats_request create = {api(s, "CREATE", call), NULL, body};
   int r = nats_open(&s->conn, s->env, &s->target->endpoints[s->member], deadline);
   if (r == 0) r = nats_call(&s->conn, &create, deadline, &reply); /* the servers elect a leader for it first */
@@ -512,6 +541,18 @@ const struct lb_protocol lb_nats_kv_marker = {
     .topologies = (const char *const[]){"nats-x3", NULL},
     .traits = TRAITS | LB_TRAIT_UNSAFE,
     .unsafe_why = "two clients that write over the same delete marker at once are both told that they hold",
-    .data = points,
+    .data = "marks",
+    NATS_HOOKS,
+};
+
+const struct lb_protocol lb_nats_kv_ttl = {
+    .abi = LB_ABI,
+    .name = "nats-kv-ttl",
+    .summary = "NATS JetStream: a key with an end of its own, released by a delete marker",
+    .facts = "number=log",
+    .needs = "nats-server >= 2.11",
+    .topologies = (const char *const[]){"nats", "nats-x3", NULL},
+    .traits = TRAITS,
+    .data = "marks, ends-alone",
     NATS_HOOKS,
 };
