@@ -19,7 +19,7 @@
 #include "base/text.h"
 #include "scenario/scenario.h"
 
-enum { NAME_MAX_LENGTH = 64, WORDS_MAX = 64 };
+enum { NAME_MAX_LENGTH = 64, WORDS_MAX = 512 };
 
 struct setting { /* "protocol.option=value", taken apart */
   char protocol[NAME_MAX_LENGTH], option[NAME_MAX_LENGTH];

@@ -19,7 +19,7 @@
 #include "theory/theory.h"
 #include "theory/versions.h"
 
-enum { WORDS_MAX = 128 };
+enum { WORDS_MAX = 512 };
 
 /* The nearest word, or where all of them are listed. -EINVAL. */
 static int unknown_word(const char *what, const char *word, const char *const *words, size_t count, const char *list,
