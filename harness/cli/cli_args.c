@@ -184,8 +184,10 @@ static const struct lb_cli_option table[] = {
     {"--postgres", NULL, OWN_SERVERS, LB_ARG_OWN, "CONNINFO",
      "your own PostgreSQL, as in 'host=db.example.org dbname=test user=me', without the password"},
     {"--etcd", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...", "your own etcd cluster"},
+    {"--memcached", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT", "your own memcached"},
+    {"--nats", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...", "your own NATS, with JetStream"},
     {"--auth", NULL, TEXT, LB_ARG_OWN, "FILE",
-     "logins for them: sections [redis], [sentinel], [zookeeper], [postgres], [etcd] with user=, password=, tls=yes, ca=FILE",
+     "logins for them: sections [redis], [sentinel], [zookeeper], [postgres], [etcd], [nats] with user=, password=, tls=yes, ca=FILE",
      AT(auth)},
     {"-h", "--help", HELP, EVERY_COMMAND, NULL, "this help"},
 };

@@ -20,6 +20,8 @@ enum lb_own_what {
   LB_OWN_ZOOKEEPER,
   LB_OWN_POSTGRES,
   LB_OWN_ETCD,
+  LB_OWN_MEMCACHED,
+  LB_OWN_NATS,
   LB_OWN_COUNT
 };
 
@@ -30,6 +32,8 @@ enum lb_own_login_of {
   LB_LOGIN_ZOOKEEPER,
   LB_LOGIN_POSTGRES,
   LB_LOGIN_ETCD,
+  LB_LOGIN_MEMCACHED,
+  LB_LOGIN_NATS,
   LB_LOGIN_COUNT
 };
 
@@ -129,7 +133,7 @@ int lb_own_clean(struct lb_own *own, struct lb_env *env, struct lb_error *err);
  * other people's requests would be counted, too. */
 
 extern const struct lb_own_kind lb_own_kind_redis, lb_own_kind_sentinel, lb_own_kind_cluster, lb_own_kind_zookeeper,
-    lb_own_kind_postgres, lb_own_kind_etcd;
+    lb_own_kind_postgres, lb_own_kind_etcd, lb_own_kind_memcached, lb_own_kind_nats;
 
 /* lb_family.least_ttl_ms: what the servers have said. */
 int64_t lb_own_least_ttl_ms(const struct lb_topology *topology, bool measured);

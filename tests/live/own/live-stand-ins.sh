@@ -43,6 +43,43 @@ check 'a server that is known by its name is found by it' is "$(verdicts named)"
 serve etcd-x3 <<'END'
 "$LOCKBENCH_TESTED" run partition -b etcd-lease@own-etcd,etcd-lease@etcd-x3 --etcd "$LOCKBENCH_ETCD" -n 1 -g none --again -o "$dir/etcd"
 END
-same() { verdicts "$1" | tr ' ' '\n' | sed 's/,[^,]*,/ /' | sort -u | grep -c .; }
+same() { verdicts "$1" | tr " " "\n" | sed "s/,[^,]*,/ /" | sort -u | grep -c .; } # so many answers to so many scenarios
 check 'a scenario comes out on somebody else s etcd as on ours' is "$(same etcd)" 1
+
+# Kinds of servers that live-own.sh does not start.
+if command -v memcached >/dev/null; then
+  serve memcached <<'END'
+"$LOCKBENCH_TESTED" run control partition -b memcached-cas@own-memcached,memcached-cas@memcached --memcached "$LOCKBENCH_MEMCACHED" -n 1 -g none --again -o "$dir/memcached"
+say() { python3 -c 'import socket, sys
+at = socket.create_connection(sys.argv[1].split(":"))
+at.sendall(sys.argv[2].encode().decode("unicode_escape").encode())
+print(at.recv(1000).decode().split()[0])' "$LOCKBENCH_MEMCACHED" "$1"; }
+say 'set lockbench:deadbeef:a 0 0 1\r\n1\r\n'
+say 'set mine 0 0 1\r\n1\r\n'
+"$LOCKBENCH_TESTED" clean --memcached "$LOCKBENCH_MEMCACHED"
+echo "a $(say 'get lockbench:deadbeef:a\r\n'), mine $(say 'get mine\r\n')"
+"$LOCKBENCH_TESTED" run control --memcached "$LOCKBENCH_MEMCACHED,10.77.0.99:1" -n 1
+END
+  check 'the same with memcached' is "$(same memcached)" 2
+  check 'what a run has left there is removed, and nothing else' says '^a END, mine VALUE$'
+  check 'one memcached is expected' says 'expected one memcached'
+fi
+if command -v nats-server >/dev/null; then
+  serve nats <<'END'
+"$LOCKBENCH_TESTED" run control partition -b nats-kv@own-nats,nats-kv@nats --nats "$LOCKBENCH_NATS" -n 1 -g none --again -o "$dir/nats"
+ask() { python3 -c 'import json, socket, sys
+at = socket.create_connection(sys.argv[1].split(":")).makefile("rw", newline="\r\n")
+at.write("CONNECT {\"verbose\":false}\r\nSUB in 1\r\nPUB %s in %d\r\n%s\r\n" % (sys.argv[2], len(sys.argv[3]), sys.argv[3]))
+at.flush()
+while not at.readline().startswith("MSG"): pass
+print(json.loads(at.readline()).get("streams"))' "$LOCKBENCH_NATS" "$1" "$2"; }
+for stream in KV_lockbench_deadbeef KV_mine; do
+  ask "\$JS.API.STREAM.CREATE.$stream" "{\"name\":\"$stream\",\"subjects\":[\"\$KV.$stream.>\"]}"
+done
+"$LOCKBENCH_TESTED" clean --nats "$LOCKBENCH_NATS"
+echo "left: $(ask '$JS.API.STREAM.NAMES' '')"
+END
+  check 'the same with NATS' is "$(same nats)" 2
+  check 'what a run has left there is removed, and nothing else' says "^left: .'KV_mine'.$"
+fi
 echo "1..$n"
