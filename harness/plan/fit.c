@@ -28,7 +28,9 @@ static unsigned of_servers(const struct lb_protocol *p, const struct lb_topology
   bool foreign_lease = p->traits & LB_TRAIT_FOREIGN && p->traits & LB_TRAIT_LEASED;
   unsigned clocks = p->traits & LB_TRAIT_SERVER_CLOCK ? LB_CLOCK_SERVER_WALL : 0;
   if (!(p->traits & LB_TRAIT_SESSION) && !foreign_lease) return clocks;
-  if (t->family->ends_by == LB_ENDS_BY_WALL) clocks |= LB_CLOCK_SERVER_WALL;
+  /* Where servers end nothing by themselves, a foreign lease is a row whose end somebody compares with now(). */
+  bool row = foreign_lease && t->family->ends_by == LB_ENDS_BY_NO_CLOCK && t->data_count > 0;
+  if (t->family->ends_by == LB_ENDS_BY_WALL || row) clocks |= LB_CLOCK_SERVER_WALL;
   if (t->family->ends_by == LB_ENDS_BY_MONOTONIC) clocks |= LB_CLOCK_SERVER_MONOTONIC;
   return clocks;
 }
