@@ -68,11 +68,12 @@ if command -v nats-server >/dev/null; then
   serve nats <<'END'
 "$LOCKBENCH_TESTED" run control partition -b nats-kv@own-nats,nats-kv@nats --nats "$LOCKBENCH_NATS" -n 1 -g none --again -o "$dir/nats"
 ask() { python3 -c 'import json, socket, sys
-at = socket.create_connection(sys.argv[1].split(":")).makefile("rw", newline="\r\n")
-at.write("CONNECT {\"verbose\":false}\r\nSUB in 1\r\nPUB %s in %d\r\n%s\r\n" % (sys.argv[2], len(sys.argv[3]), sys.argv[3]))
-at.flush()
-while not at.readline().startswith("MSG"): pass
-print(json.loads(at.readline()).get("streams"))' "$LOCKBENCH_NATS" "$1" "$2"; }
+at = socket.create_connection(sys.argv[1].split(":"))
+subject, body = sys.argv[2:]
+at.sendall(("CONNECT {\"verbose\":false}\r\nSUB in 1\r\nPUB %s in %d\r\n%s\r\n" % (subject, len(body), body)).encode())
+lines = iter(at.makefile("rb").readline, b"")
+next(line for line in lines if line.startswith(b"MSG"))
+print(json.loads(next(lines)).get("streams"))' "$LOCKBENCH_NATS" "$1" "$2"; }
 for stream in KV_lockbench_deadbeef KV_mine; do
   ask "\$JS.API.STREAM.CREATE.$stream" "{\"name\":\"$stream\",\"subjects\":[\"\$KV.$stream.>\"]}"
 done
