@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * standin.h - hosts that stand in for servers which are not ours. Such a host has the server's own address, listens on
- * its port and relays what comes there to the server, over the network of this machine. A cut between a client and the
- * server is then one between two hosts of the trial, and nothing of the server is touched.
+ * its port, and a relay (relay.h) carries what comes there to the server, over the network of this machine. A cut between
+ * a client and the server is then one between two hosts of the trial, and nothing of the server is touched.
  *
- * All calls belong to the controller's thread. The relay is a process of its own; it ends with the sandbox.
+ * All calls belong to the controller's thread.
  */
 #ifndef LB_STANDIN_H
 #define LB_STANDIN_H
 
 #include "net.h"
-
-enum { LB_STANDINS_MAX = 32 };
 
 struct lb_standin { /* for a server */
   const char *name; /* a name, or an address of IPv4; borrowed */

@@ -16,8 +16,8 @@
 struct lb_cell;
 enum lb_verdict lb_fit(const struct lb_cell *cell, char *why, size_t size);
 
-/* The first step or fault of it that would touch the servers, or the network; NULL = it does something to clients only,
- * so that it may be run on servers of the user's own. */
+/* The first step or fault of it that would touch these servers, if they are the user's own, or their network; NULL = it
+ * does something to clients and their links only. */
 const struct lb_step *lb_fit_touches(const struct lb_scenario *scenario, const struct lb_topology *topology);
 
 /* Whether every step of a timeline can be played on these servers: a failover means nothing where

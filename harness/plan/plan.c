@@ -186,7 +186,7 @@ static int check_use(const struct lb_plan *plan, bool product, struct lb_error *
       return lb_refuse(
           err,
           "%s: '%s' would touch the servers or their network, which are your own: expected a scenario with faults of clients and of their links, such as %s",
-          plan->scenarios[i].name, step->text, "control, contention, pause-holder, crash-holder or clock-client");
+          plan->scenarios[i].name, step->text, "control, contention, pause-holder, partition or clock-client");
   }
   for (size_t i = 0; i < plan->own_expect_count; i++) {
     const struct lb_expect *expect = &plan->own_expect[i];

@@ -16,6 +16,7 @@
 #include "network/cut.h"
 #include "network/line.h"
 #include "network/net.h"
+#include "network/relay.h"
 #include "network/standin.h"
 #include "servers/disk.h"
 #include "servers/power.h"
@@ -37,7 +38,7 @@ static int prepare_folder(struct lb_stage *s, const char *scratch) {
 
 /* ---- servers that are not ours ---- */
 
-static struct lb_standin standins[LB_STANDINS_MAX];
+static struct lb_standin standins[LB_RELAY_DOORS_MAX];
 
 /* Where links are to be cut, hosts of the trial stand in for them. */
 static bool stands_in(const struct lb_stage *s) { return s->plan->topology->own && s->site.has.network; }
@@ -46,7 +47,7 @@ static int leave_network(struct lb_stage *s, size_t servers, const char *scratch
   static struct lb_endpoint endpoint[LB_SERVERS_MAX];
   struct lb_target target;
   char path[4100];
-  if (servers > LB_STANDINS_MAX) return lb_error(err, -E2BIG, "at most %d servers", LB_STANDINS_MAX);
+  if (servers > LB_RELAY_DOORS_MAX) return lb_error(err, -E2BIG, "at most %d servers", LB_RELAY_DOORS_MAX);
   s->plan->topology->family->target(s->plan->topology->own, endpoint, &target);
   for (size_t i = 0; i < servers; i++)
     standins[i] = (struct lb_standin){.name = endpoint[i].host, .port = endpoint[i].port};
