@@ -30,25 +30,6 @@ def text(record, key):
     return value if isinstance(value, str) else ""
 
 
-def load(folder):
-    """run.json, whose cells have all their members. The folder is looked at first: the usual mistake is a path that is no run. Only what is used is
-    checked, so that a run of an older version can still be told. BadInput."""
-    path = os.path.join(folder, "run.json")
-    try:
-        with open(path, encoding="utf-8") as file:
-            run = json.load(file)
-    except OSError as error:
-        raise ending.BadInput(f"{folder}: expected a results folder with run.json: {error.strerror}") from error
-    except json.JSONDecodeError as error:
-        raise ending.BadInput(f"{path}:{error.lineno}: {error.msg}") from error
-    except (ValueError, RecursionError) as error:
-        raise ending.BadInput(f"{path}: {error}") from error
-    if not isinstance(run, dict) or not isinstance(run.get("cells"), list):
-        raise ending.BadInput(f"{path}: expected an object with a list 'cells'")
-    run["cells"] = [cell for cell in run["cells"] if isinstance(cell, dict) and isinstance(cell.get("verdict"), str)]
-    return run_folder.whole(run)
-
-
 # ---- the cell: by its name, or by as much of it as only one has -----------------------------------------------------------
 #
 # A user knows a protocol and a scenario, not the exact spelling of a cell, so any part may be left out, and the order is free. Guessing ends there: if two
@@ -239,7 +220,7 @@ def main():
     if len(sys.argv) < 3:
         raise ending.BadInput("usage: chosen.py NUMBER|each DIR [WORD...]")
     what, folder, *words = sys.argv[1:]
-    run = load(folder)
+    run = run_folder.load_any(folder)
     if what == "each":
         cells = {key_of(cell): cell for cell in run["cells"]}
         for key, rows in itertools.groupby(trials_of(folder), key_of):

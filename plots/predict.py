@@ -51,17 +51,7 @@ def measured_in(folder):
     """{(scenario, system, guard): a cell of the run}; {} without a folder. BadInput."""
     if folder is None:
         return {}
-    path = os.path.join(folder, "run.json")
-    try:
-        with open(path, encoding="utf-8") as file:
-            run = json.load(file)
-    except json.JSONDecodeError as error:
-        raise ending.BadInput(f"predict: {path}:{error.lineno}: {error.msg}") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise ending.BadInput(f"predict: {path}: {error}") from error
-    if not isinstance(run, dict) or not isinstance(run.get("cells"), list):
-        raise ending.BadInput(f"predict: {path}: 'cells' is missing, expected a list")
-    return {(c.get("scenario"), c.get("system"), c.get("guard")): c for c in run_folder.whole(run)["cells"]}
+    return {(c.get("scenario"), c.get("system"), c.get("guard")): c for c in run_folder.load_any(folder)["cells"]}
 
 
 def differs(verdict, measured):

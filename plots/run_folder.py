@@ -64,6 +64,25 @@ def whole(run):
     return run
 
 
+def load_any(run_dir):
+    """run.json of a run of any version: only that it has cells is looked at, and these have all their members. The folder comes first, as the usual mistake is a path
+    that is no run. BadInput."""
+    path = os.path.join(run_dir, "run.json")
+    try:
+        with open(path, encoding="utf-8") as file:
+            run = json.load(file)
+    except OSError as error:
+        raise BadInput(f"{run_dir}: expected a results folder with run.json: {error.strerror}") from error
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{path}:{error.lineno}: {error.msg}") from error
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{path}: {error}") from error
+    if not isinstance(run, dict) or not isinstance(run.get("cells"), list):
+        raise BadInput(f"{path}: expected an object with a list 'cells'")
+    run["cells"] = [cell for cell in run["cells"] if isinstance(cell, dict) and isinstance(cell.get("verdict"), str)]
+    return whole(run)
+
+
 def load_run(run_dir):
     """run.json as a dict, its parts that figures use checked."""
     path = os.path.join(run_dir, "run.json")
