@@ -72,14 +72,18 @@ enum {
   NO_STREAM = 10059
 };
 
+struct kind {
+  bool marks;      /* a release leaves a delete marker, as client libraries do */
+  bool ends_alone; /* each message has an end of its own, not the bucket */
+};
+
 struct lb_session {
   struct lb_env *env;
   const struct lb_target *target;
   const char *prefix;
   int64_t ttl_ms, age_ms; /* of the trial; of the bucket, 0 = not asked yet */
-  bool marks;             /* a release leaves a delete marker, as client libraries do */
-  bool ends_alone;        /* each message has an end of its own, not the bucket */
-  size_t member;          /* whom it asks now */
+  bool marks, ends_alone;
+  size_t member; /* whom it asks now */
   struct nats_conn conn;
   struct lb_confirmed confirmed;
 };
@@ -261,9 +265,9 @@ static int open_session(struct lb_session *s, const struct lb_config *config, lb
   s->target = config->target;
   s->prefix = config->prefix;
   s->ttl_ms = config->ttl_ms;
-  const char *kind = config->protocol->data ? config->protocol->data : "";
-  s->marks = strstr(kind, "marks") != NULL;
-  s->ends_alone = strstr(kind, "ends-alone") != NULL;
+  const struct kind *kind = config->protocol->data;
+  s->marks = kind && kind->marks;
+  s->ends_alone = kind && kind->ends_alone;
   s->conn.fd = -1;
   (void)deadline;
   if (config->target->count == 0) return lb_fail(s->env, -EINVAL, "the target has no NATS server");
@@ -541,7 +545,7 @@ const struct lb_protocol lb_nats_kv_marker = {
     .topologies = (const char *const[]){"nats-x3", NULL},
     .traits = TRAITS | LB_TRAIT_UNSAFE,
     .unsafe_why = "two clients that write over the same delete marker at once are both told that they hold",
-    .data = "marks",
+    .data = &(const struct kind){.marks = true},
     NATS_HOOKS,
 };
 
@@ -553,6 +557,6 @@ const struct lb_protocol lb_nats_kv_ttl = {
     .needs = "nats-server >= 2.11",
     .topologies = (const char *const[]){"nats", "nats-x3", NULL},
     .traits = TRAITS,
-    .data = "marks, ends-alone",
+    .data = &(const struct kind){.marks = true, .ends_alone = true},
     NATS_HOOKS,
 };
