@@ -329,6 +329,19 @@ int etcd_await_text(struct etcd_link *link, const char *text, lb_ns deadline) {
                                   : broken(link);
 }
 
+int etcd_metric(struct etcd_link *link, const char *name, lb_ns deadline, char *ret, size_t size) {
+  char begin[80];
+  int result = etcd_send(link, "/metrics", NULL);
+  if (result == 0) result = go_on(link, NULL, deadline);
+  if (result != LB_OK) return result < 0 ? result : LB_TIMEOUT;
+  take_out(link);
+  if (link->result != CURLE_OK) return broken(link);
+  snprintf(begin, sizeof begin, "\n%s ", name);
+  const char *row = link->answer ? strstr(link->answer, begin) : NULL;
+  if (!row) return lb_fail(link->env, -EPROTO, "etcd %s does not tell %s", link->base, name);
+  return snprintf(ret, size, "%.*s", (int)strcspn(row + 1, "\r\n"), row + 1), LB_OK;
+}
+
 int etcd_await(struct etcd_link *link, lb_ns deadline) { return go_on(link, NULL, deadline); }
 
 bool etcd_is_asking(const struct etcd_link *link) { return link && link->asking; }

@@ -45,6 +45,8 @@ int etcd_receive(struct etcd_link *link, lb_ns deadline, json_t **ret);
 /* For an answer that is a stream, as of a watch: waits until `text` has come in it. LB_OK; LB_BUSY: not yet;
  * LB_UNKNOWN, -errno: it has ended. */
 int etcd_await_text(struct etcd_link *link, const char *text, lb_ns deadline);
+/* "NAME 1.7e9", that row of the server's metrics. LB_OK, LB_TIMEOUT, -errno. */
+int etcd_metric(struct etcd_link *link, const char *name, lb_ns deadline, char *ret, size_t size);
 /* Waits until the answer can be received at once. LB_OK; LB_BUSY: not yet; -errno. */
 int etcd_await(struct etcd_link *link, lb_ns deadline);
 /* Whether a request is under way. */

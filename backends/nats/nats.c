@@ -160,6 +160,8 @@ static int take_info(struct nats_conn *conn, lb_ns deadline) {
   json_t *info = strncmp(m.line, "INFO ", 5) == 0 ? json_loads(m.line + 5, 0, NULL) : NULL;
   const char *id = json_string_value(json_object_get(info, "server_id"));
   if (id) snprintf(conn->server_id, sizeof conn->server_id, "%s", id);
+  const char *name = json_string_value(json_object_get(info, "server_name"));
+  snprintf(conn->server_name, sizeof conn->server_name, "%s", name ? name : "");
   const char *version = json_string_value(json_object_get(info, "version"));
   snprintf(conn->version, sizeof conn->version, "%s", version ? version : "");
   json_decref(info);

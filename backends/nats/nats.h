@@ -18,11 +18,11 @@ struct nats_conn { /* one thread; zeroed with fd -1 = closed */
   int fd;
   char got[16384]; /* read and not used yet */
   size_t got_size;
-  char inbox[24], server_id[64], version[24]; /* of the server */
-  uint64_t asked;                             /* number of the latest request: what answers an earlier one is dropped */
-  char listening[160];                        /* to this subject; "" = to none */
-  bool heard;                                 /* a message came there, and nats_hear() has not told of it yet */
-  uint64_t losses;                            /* connections that were lost or closed */
+  char inbox[24], server_id[64], server_name[80], version[24]; /* of the server; the id is of this start */
+  uint64_t asked;      /* number of the latest request: what answers an earlier one is dropped */
+  char listening[160]; /* to this subject; "" = to none */
+  bool heard;          /* a message came there, and nats_hear() has not told of it yet */
+  uint64_t losses;     /* connections that were lost or closed */
 };
 
 /* Connects, with endpoint.user and password if there are any. 0, or -errno with env->err. */

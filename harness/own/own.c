@@ -136,12 +136,43 @@ static int read_master(struct lb_own *own, char *text, struct lb_error *err) {
   return 0;
 }
 
+/* What the servers have said. */
+static int64_t least_ttl_ms(const struct lb_topology *topology, bool measured) {
+  (void)measured;
+  return topology->own->found.least_ttl_ms;
+}
+
+/* A place in a queue is known by its session: the address of a client is not the one that the server sees, where a host
+ * stands in for it. A time that is read from the server's log is not told to us. */
+static void make_family(struct lb_own *own) {
+  const struct lb_family *ours = lb_topology_find(own->kind->alone)->family;
+  own->family = (struct lb_family){.name = ours->name,
+                                   .ends_by = ours->ends_by,
+                                   .service = ours->service,
+                                   .other_service = ours->other_service,
+                                   .majority = ours->majority,
+                                   .all_serve = ours->all_serve,
+                                   .poll_ms = ours->poll_ms,
+                                   .independent = ours->independent,
+                                   .answers = ours->answers,
+                                   .primary = ours->primary,
+                                   .caught_up = ours->caught_up,
+                                   .has_session = ours->has_session,
+                                   .has_place = ours->has_session ? ours->has_place : NULL,
+                                   .left = ours->left,
+                                   .identity = ours->identity,
+                                   .wall_ms = ours->mono_ms ? NULL : ours->wall_ms,
+                                   .target = lb_own_target,
+                                   .least_ttl_ms = least_ttl_ms};
+}
+
 /* What protocols and scenarios go by until the servers have been asked. */
 static void make_topology(struct lb_own *own) {
   const struct lb_own_kind *kind = own->kind;
+  make_family(own);
   own->topology = (struct lb_topology){.name = kind->topology,
                                        .summary = "servers of your own",
-                                       .family = kind->family,
+                                       .family = &own->family,
                                        .data_count = own->given_count,
                                        .keeps = LB_KEEPS_AS_ASKED,
                                        .stands_for = own->given_count > 1 ? kind->many : kind->alone,
@@ -182,7 +213,7 @@ static struct lb_endpoint endpoint_of(const struct lb_own_address *at, const cha
 }
 
 void lb_own_target(const struct lb_own *own, struct lb_endpoint *endpoint, struct lb_target *ret) {
-  const struct lb_family *family = own->kind->family;
+  const struct lb_family *family = &own->family;
   const struct lb_own_found *found = &own->found;
   bool asked = found->count > 0, watched = own->master[0];
   size_t count = asked ? found->count : own->given_count, data = asked     ? found->data_count
@@ -288,16 +319,6 @@ int lb_own_ask(struct lb_own *own, struct lb_env *env, struct lb_error *err) {
 
 int lb_own_clean(struct lb_own *own, struct lb_env *env, struct lb_error *err) {
   return ask_or_clean(own, env, true, NULL, err);
-}
-
-int64_t lb_own_least_ttl_ms(const struct lb_topology *topology, bool measured) {
-  (void)measured;
-  return topology->own->found.least_ttl_ms;
-}
-
-int lb_own_primary(struct lb_cluster *cluster, lb_ns deadline) {
-  (void)deadline;
-  return cluster->server_count == 1 ? 0 : lb_fail(cluster->env, -EOPNOTSUPP, "own servers are not asked who decides");
 }
 
 int lb_own_note(struct lb_env *env, const struct lb_own *own, struct lb_own_found *found, const char *host,

@@ -67,8 +67,7 @@ struct lb_own_kind {
   enum lb_own_login_of login;    /* of those that hold locks */
   uint16_t port;                 /* where none is named */
   const char *alone, *many;      /* the topologies that one server stands for, and several */
-  const struct lb_family *family;
-  bool no_tls; /* the client library here has none */
+  bool no_tls;                   /* the client library here has none */
   /* Both run in a process of their own, in which a library may leave what it likes. Asks the servers of own->given;
    * fills `ret`. 0, or
    * -errno with the reason in env->err; -EACCES: they want a login, or another one. */
@@ -88,6 +87,9 @@ struct lb_own {
   char database[64]; /* of PostgreSQL */
   struct lb_own_found found;
   char summary[700]; /* "redis 7.0.15 at 127.0.0.1:6379" */
+  /* It has the hooks of our family that ask, and none that starts, stops, orders or counts: other people's requests would
+   * be counted, too. */
+  struct lb_family family;
   struct lb_topology topology;
 };
 
@@ -127,19 +129,10 @@ int lb_own_ask(struct lb_own *own, struct lb_env *env, struct lb_error *err);
 /* Removes what runs have left on them, likewise. */
 int lb_own_clean(struct lb_own *own, struct lb_env *env, struct lb_error *err);
 
-/* ---- private to this room: one file for each kind of server -------------------------------------
- *
- * Their families have what clients are told of a kind of server, and no hook that starts, stops, promotes or counts:
- * other people's requests would be counted, too. */
+/* ---- private to this room: one file for each kind of server ------------------------------------- */
 
 extern const struct lb_own_kind lb_own_kind_redis, lb_own_kind_sentinel, lb_own_kind_cluster, lb_own_kind_zookeeper,
     lb_own_kind_postgres, lb_own_kind_etcd, lb_own_kind_memcached, lb_own_kind_nats;
-
-/* lb_family.least_ttl_ms: what the servers have said. */
-int64_t lb_own_least_ttl_ms(const struct lb_topology *topology, bool measured);
-/* lb_family.primary: one server alone decides; of several it is not asked. */
-int lb_own_primary(struct lb_cluster *cluster, lb_ns deadline);
-#define LB_OWN_HOOKS .target = lb_own_target, .least_ttl_ms = lb_own_least_ttl_ms, .primary = lb_own_primary
 
 /* Every name that a run gives to what it makes begins with this and eight of these. */
 #define LB_OWN_PREFIX "lockbench:"

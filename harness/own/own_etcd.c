@@ -87,8 +87,5 @@ static int clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
   return rc;
 }
 
-static const struct lb_family family = {
-    .name = "etcd", .ends_by = LB_ENDS_BY_MONOTONIC, .service = "etcd", .majority = true, LB_OWN_HOOKS};
 const struct lb_own_kind lb_own_kind_etcd = {
-    "--etcd", "own-etcd", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_ETCD, 2379, "etcd", "etcd-x3", &family, false,
-    ask_all,  clean};
+    "--etcd", "own-etcd", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_ETCD, 2379, "etcd", "etcd-x3", false, ask_all, clean};

@@ -43,11 +43,5 @@ static int clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
   return r;
 }
 
-static const struct lb_family family = {
-    .name = "memcached", .ends_by = LB_ENDS_BY_MONOTONIC, .service = "memcached", LB_OWN_HOOKS};
-const struct lb_own_kind lb_own_kind_memcached = {"--memcached", "own-memcached",
-                                                  "HOST:PORT",   LB_LOGIN_MEMCACHED,
-                                                  11211,         "memcached",
-                                                  "memcached",   &family,
-                                                  true,          ask,
-                                                  clean};
+const struct lb_own_kind lb_own_kind_memcached = {
+    "--memcached", "own-memcached", "HOST:PORT", LB_LOGIN_MEMCACHED, 11211, "memcached", "memcached", true, ask, clean};

@@ -78,8 +78,5 @@ static int clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
   return r;
 }
 
-static const struct lb_family family = {
-    .name = "nats", .ends_by = LB_ENDS_BY_WALL, .service = "nats", .majority = true, LB_OWN_HOOKS};
 const struct lb_own_kind lb_own_kind_nats = {
-    "--nats", "own-nats", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_NATS, 4222, "nats", "nats-x3", &family, true,
-    ask,      clean};
+    "--nats", "own-nats", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_NATS, 4222, "nats", "nats-x3", true, ask, clean};

@@ -210,7 +210,6 @@ static int clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
   return rc;
 }
 
-static const struct lb_family family = {.name = "postgres", .service = "postgres", LB_OWN_HOOKS};
-const struct lb_own_kind lb_own_kind_postgres = {"--postgres", "own-postgres", "CONNINFO", LB_LOGIN_POSTGRES,
-                                                 5432,         "pg",           "pg-async", &family,
-                                                 false,        ask_all,        clean,      read_conninfo};
+const struct lb_own_kind lb_own_kind_postgres = {"--postgres", "own-postgres", "CONNINFO",   LB_LOGIN_POSTGRES,
+                                                 5432,         "pg",           "pg-async",   false,
+                                                 ask_all,      clean,          read_conninfo};

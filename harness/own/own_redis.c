@@ -210,40 +210,14 @@ static int clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
 
 /* ---- the kinds ---------------------------------------------------------------------------------- */
 
-static const struct lb_family family_redis = {.name = "redis",
-                                              .ends_by = LB_ENDS_BY_WALL,
-                                              .service = "redis",
-                                              .majority = true,
-                                              .independent = true,
-                                              LB_OWN_HOOKS};
 const struct lb_own_kind lb_own_kind_redis = {
-    "--redis", "own-redis", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_REDIS, 6379, "redis", "redis-x3", &family_redis, true,
+    "--redis", "own-redis", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_REDIS, 6379, "redis", "redis-x3", true,
     ask_redis, clean};
 
-static const struct lb_family family_sentinel = {
-    .name = "sentinel", .ends_by = LB_ENDS_BY_WALL, .service = "redis", .other_service = "sentinel", LB_OWN_HOOKS};
-const struct lb_own_kind lb_own_kind_sentinel = {"--sentinel",
-                                                 "own-sentinel",
-                                                 "HOST:PORT[,HOST:PORT...]=NAME",
-                                                 LB_LOGIN_REDIS,
-                                                 26379,
-                                                 "sentinel",
-                                                 "sentinel",
-                                                 &family_sentinel,
-                                                 true,
-                                                 ask_sentinel,
-                                                 clean};
+const struct lb_own_kind lb_own_kind_sentinel = {
+    "--sentinel", "own-sentinel", "HOST:PORT[,HOST:PORT...]=NAME", LB_LOGIN_REDIS, 26379, "sentinel", "sentinel", true,
+    ask_sentinel, clean};
 
-static const struct lb_family family_cluster = {
-    .name = "cluster", .ends_by = LB_ENDS_BY_WALL, .service = "redis", LB_OWN_HOOKS};
-const struct lb_own_kind lb_own_kind_cluster = {"--redis-cluster",
-                                                "own-cluster",
-                                                "HOST:PORT[,HOST:PORT...]",
-                                                LB_LOGIN_REDIS,
-                                                6379,
-                                                "cluster",
-                                                "cluster",
-                                                &family_cluster,
-                                                true,
-                                                ask_cluster,
-                                                clean};
+const struct lb_own_kind lb_own_kind_cluster = {
+    "--redis-cluster", "own-cluster", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_REDIS, 6379, "cluster", "cluster", true,
+    ask_cluster,       clean};

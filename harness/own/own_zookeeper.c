@@ -4,72 +4,26 @@
  * that asks for little says what is the least that the server grants; and a node says whether it may be made.
  */
 #include <errno.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "backends/zookeeper/zk.h"
+#include "base/text.h"
 #include "own.h"
+#include "servers/word.h"
 
 /* A library that asks for less than SHORT_MS has no patience to connect; no scenario asks for less. */
 enum { SESSION_MS = 5000, STEP_MS = 3000, SHORT_MS = 400 };
 
-/* ---- the word "srvr" ---------------------------------------------------------------------------- */
-
-static int refuse(struct lb_env *env, const struct lb_endpoint *at, int r) {
-  return lb_fail(env, r, "connect to zookeeper %s:%u: %s", at->host, (unsigned)at->port, strerror(-r));
-}
-
-static int connect_to(struct lb_env *env, const struct addrinfo *to, int fd, lb_ns deadline) {
-  int error = 0;
-  socklen_t size = sizeof error;
-  if (connect(fd, to->ai_addr, to->ai_addrlen) < 0 && errno != EINPROGRESS) return -errno;
-  int ready = lb_wait_fd(env, fd, POLLOUT, deadline);
-  if (ready <= 0) return ready < 0 ? ready : -ETIMEDOUT;
-  return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? -errno : -error;
-}
-
-static int exchange(struct lb_env *env, int fd, char *buf, size_t size, lb_ns deadline) {
-  size_t length = 0;
-  if (send(fd, "srvr", 4, MSG_NOSIGNAL) < 0) return -errno;
-  while (length + 1 < size) {
-    int ready = lb_wait_fd(env, fd, POLLIN, deadline);
-    if (ready <= 0) return ready < 0 ? ready : -ETIMEDOUT;
-    ssize_t n = recv(fd, buf + length, size - 1 - length, 0);
-    if (n < 0) return -errno;
-    if (n == 0) break;
-    length += (size_t)n;
-  }
-  buf[length] = '\0';
-  return 0;
-}
-
-/* A server that may not tell still answers. It is in a process of its own, so the look for a name may block. */
-static int ask_word(struct lb_env *env, const struct lb_endpoint *at, lb_ns deadline, char *buf, size_t size) {
-  struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
-  char port[8];
-  snprintf(port, sizeof port, "%u", (unsigned)at->port);
-  int error = getaddrinfo(at->host, port, &hints, &list), r = -ENOENT;
-  if (error) return lb_fail(env, -ENOENT, "no address of %s: %s", at->host, gai_strerror(error));
-  for (const struct addrinfo *to = list; to && r < 0; to = to->ai_next) {
-    int fd = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    r = fd < 0 ? -errno : connect_to(env, to, fd, deadline);
-    if (r == 0) r = exchange(env, fd, buf, size, deadline);
-    if (fd >= 0) close(fd);
-  }
-  freeaddrinfo(list);
-  return r < 0 ? refuse(env, at, r) : 0;
-}
+/* ---- the word "srvr": a server that may not tell still answers ---- */
 
 static int ask_version(struct lb_env *env, const struct lb_endpoint *at, lb_ns deadline, struct lb_own_found *ret) {
-  char said[4096], version[48] = "of a version that it does not tell";
-  int r = ask_word(env, at, deadline, said, sizeof said);
-  const char *line = r == 0 ? strstr(said, "ookeeper version: ") : NULL;
+  char said[4096] = "", version[48] = "of a version that it does not tell";
+  int r = lb_word_ask(env, at, "srvr", deadline, &(struct lb_text){said, sizeof said, 0});
+  const char *line = r >= 0 ? strstr(said, "ookeeper version: ") : NULL;
   if (line) sscanf(line, "ookeeper version: %31[^-, \n]", version);
   snprintf(ret->version, sizeof ret->version, "zookeeper %s", version);
-  return r;
+  return r < 0 ? r : 0;
 }
 
 /* ---- a session ---------------------------------------------------------------------------------- */
@@ -159,12 +113,6 @@ static int clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
   return r;
 }
 
-static const struct lb_family family = {.name = "zookeeper",
-                                        .ends_by = LB_ENDS_BY_MONOTONIC,
-                                        .service = "zookeeper",
-                                        .majority = true,
-                                        .all_serve = true,
-                                        LB_OWN_HOOKS};
 const struct lb_own_kind lb_own_kind_zookeeper = {"--zookeeper",
                                                   "own-zookeeper",
                                                   "HOST:PORT[,HOST:PORT...]",
@@ -172,7 +120,6 @@ const struct lb_own_kind lb_own_kind_zookeeper = {"--zookeeper",
                                                   2181,
                                                   "zk",
                                                   "zk-x3",
-                                                  &family,
                                                   true,
                                                   ask_ensemble,
                                                   clean};

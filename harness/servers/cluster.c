@@ -68,6 +68,11 @@ void lb_cluster_target(struct lb_cluster *cluster, struct lb_target *ret) {
   };
 }
 
+const struct lb_endpoint *lb_cluster_endpoint(struct lb_cluster *cluster, size_t index, struct lb_target *ret) {
+  lb_cluster_target(cluster, ret);
+  return &cluster->endpoint[index];
+}
+
 void lb_cluster_stop(struct lb_cluster *cluster) {
   for (size_t i = 0; i < cluster->server_count; i++) {
     lb_proc_kill(&cluster->server[i].proc);

@@ -53,6 +53,8 @@ int lb_cluster_await_health(struct lb_cluster *cluster, lb_ns deadline);
 int lb_cluster_primary(struct lb_cluster *cluster, lb_ns deadline);
 /* Fills `ret` for clients; points into cluster. */
 void lb_cluster_target(struct lb_cluster *cluster, struct lb_target *ret);
+/* Where a server is asked, with its login if it is not ours; points into cluster. `ret`: what else clients get. */
+const struct lb_endpoint *lb_cluster_endpoint(struct lb_cluster *cluster, size_t index, struct lb_target *ret);
 /* Kills all servers (SIGKILL), removes what they left outside their folders, and frees their
  * clocks. */
 void lb_cluster_stop(struct lb_cluster *cluster);

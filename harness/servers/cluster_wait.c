@@ -10,10 +10,11 @@
 #include <string.h>
 
 #define ASK_MS 200
+#define ASK_OWN_MS 1000 /* they may be far away, and want a login */
 #define POLL_MS 10
 
 lb_ns lb_cluster_ask_until(struct lb_cluster *cluster, lb_ns deadline) {
-  lb_ns soon = lb_now(cluster->env) + ASK_MS * LB_NS_PER_MS;
+  lb_ns soon = lb_now(cluster->env) + (cluster->topology->own ? ASK_OWN_MS : ASK_MS) * LB_NS_PER_MS;
   return soon < deadline ? soon : deadline;
 }
 

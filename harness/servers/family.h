@@ -62,7 +62,7 @@ struct lb_family {
   /* Starts the process of one server on its folder. Does not wait. On error cluster->err says why. */
   int (*launch)(struct lb_cluster *cluster, size_t index);
 
-  /* ---- ask ---- */
+  /* ---- ask: of servers of the user's own, too, so with the login of lb_cluster_endpoint(), and nothing is set ---- */
 
   /* 0 = this server answers a request by itself. */
   int (*answers)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
@@ -84,6 +84,8 @@ struct lb_family {
   /* 0 = this server says that it has started, although it may not serve yet for want of a majority. NULL = it says
    * nothing before it serves. */
   int (*runs)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
+  /* What changes with each start of this server, in words of its own; of MariaDB the second. NULL = nothing that it tells. */
+  int (*identity)(struct lb_cluster *cluster, size_t index, lb_ns deadline, char *ret, size_t size);
   /* This server's wall clock, in ms since 1970, by asking it. */
   int (*wall_ms)(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
   /* This server's monotonic clock in ms, by asking it; only differences mean something. NULL = it does not tell (Redis,

@@ -85,7 +85,7 @@ static bool has_slot(const char *slots, unsigned slot) {
 struct self {
   char id[41], flags[64], master[41]; /* master: "-" = it follows no one */
   long long epoch;                    /* of two that claim a slot the larger one is right */
-  char slots[200];
+  char slots[2000];
 };
 
 /* The line that says "myself", of one line for each server that it knows. */
@@ -455,6 +455,7 @@ const struct lb_family lb_family_cluster = {
     .answers = lb_redis_ping,
     .primary = primary,
     .caught_up = lb_redis_caught_up,
+    .identity = lb_redis_identity,
     .wall_ms = lb_redis_wall_ms,
     .commits = commits,
     .requests = requests,

@@ -104,17 +104,16 @@ struct status {
   uint64_t member, leader, term, index; /* leader: 0 = it knows of none */
 };
 
-static struct lb_endpoint at(const struct lb_server *server, uint16_t port) {
-  return (struct lb_endpoint){.service = server->service, .host = server->host->address, .port = port};
-}
-
 /* A connection of its own each time, as with Redis: one that was kept could be from before a cut. 0 (then *ret is the
  * caller's), or -errno. */
-static int call_at(struct lb_cluster *cluster, struct lb_endpoint to, const char *path, json_t *body, lb_ns deadline,
+static int call_at(struct lb_cluster *cluster, size_t index, const char *path, json_t *body, lb_ns deadline,
                    json_t **ret) {
   struct etcd_link *link;
+  struct lb_target target;
+  struct lb_endpoint to = *lb_cluster_endpoint(cluster, index, &target);
   deadline = lb_cluster_ask_until(cluster, deadline);
-  int r = etcd_open(cluster->env, NULL, &to, deadline, &link);
+  if (!body) to.port = cluster->server[index].extra_port[0]; /* what peers are asked */
+  int r = etcd_open(cluster->env, &target, &to, deadline, &link);
   if (r == 0) r = etcd_call(link, path, body, deadline, ret);
   else json_decref(body);
   etcd_close(link);
@@ -122,8 +121,7 @@ static int call_at(struct lb_cluster *cluster, struct lb_endpoint to, const char
 }
 
 static int call(struct lb_cluster *cluster, size_t index, const char *path, lb_ns deadline, json_t **ret) {
-  const struct lb_server *server = &cluster->server[index];
-  return call_at(cluster, at(server, server->port), path, json_object(), deadline, ret);
+  return call_at(cluster, index, path, json_object(), deadline, ret);
 }
 
 static int ask_status(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct status *ret) {
@@ -146,6 +144,18 @@ static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   return ask_status(cluster, index, deadline, &status);
 }
 
+/* When its process began, to a hundredth of a second. */
+static int identity(struct lb_cluster *cluster, size_t index, lb_ns deadline, char *ret, size_t size) {
+  struct etcd_link *link;
+  struct lb_target target;
+  const struct lb_endpoint *to = lb_cluster_endpoint(cluster, index, &target);
+  deadline = lb_cluster_ask_until(cluster, deadline);
+  int r = etcd_open(cluster->env, &target, to, deadline, &link);
+  if (r == 0) r = etcd_metric(link, "process_start_time_seconds", deadline, ret, size);
+  etcd_close(link);
+  return r > 0 ? -ETIMEDOUT : r;
+}
+
 /* The leases that it has: one is there until its end has been committed. */
 static int has_session(struct lb_cluster *cluster, size_t index, uint64_t id, lb_ns deadline) {
   json_t *said = NULL, *lease;
@@ -158,13 +168,12 @@ static int has_session(struct lb_cluster *cluster, size_t index, uint64_t id, lb
 
 /* A key on its lease. */
 static int has_place(struct lb_cluster *cluster, size_t index, const char *client, uint64_t id, lb_ns deadline) {
-  const struct lb_server *server = &cluster->server[index];
   json_t *said = NULL;
   char number[24];
   (void)client;
   snprintf(number, sizeof number, "%llu", (unsigned long long)id);
-  int r = call_at(cluster, at(server, server->port), "/v3/lease/timetolive",
-                  json_pack("{s:s,s:b}", "ID", number, "keys", 1), deadline, &said);
+  int r =
+      call_at(cluster, index, "/v3/lease/timetolive", json_pack("{s:s,s:b}", "ID", number, "keys", 1), deadline, &said);
   bool any = json_array_size(json_object_get(said, "keys")) > 0;
   json_decref(said);
   return r < 0 ? r : any;
@@ -185,7 +194,7 @@ static int end_session(struct lb_cluster *cluster, size_t index, const char *cli
     if (has == 0 && !told) return lb_fail(cluster->env, -ENOENT, "%s has no lease of that client", server->name);
     if (has == 0) return lb_text_add(said, "has revoked its lease"), 0;
     if (has < 0) continue;
-    call_at(cluster, at(server, server->port), "/v3/lease/revoke", json_pack("{s:s}", "ID", number), deadline, &answer);
+    call_at(cluster, index, "/v3/lease/revoke", json_pack("{s:s}", "ID", number), deadline, &answer);
     json_decref(answer);
     told = true;
   }
@@ -229,9 +238,8 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
 
 /* One that starts answers its peers at once, and clients when a majority has taken it in. */
 static int runs(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
-  const struct lb_server *server = &cluster->server[index];
   json_t *said = NULL;
-  int r = call_at(cluster, at(server, server->extra_port[0]), "/version", NULL, deadline, &said);
+  int r = call_at(cluster, index, "/version", NULL, deadline, &said);
   json_decref(said);
   return r;
 }
@@ -270,11 +278,10 @@ static int depose(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
 }
 
 /* Whether a member is listed; -errno. */
-static int lists(struct lb_cluster *cluster, const struct lb_server *asked, uint64_t member, lb_ns deadline) {
+static int lists(struct lb_cluster *cluster, size_t asked, uint64_t member, lb_ns deadline) {
   json_t *said = NULL, *listed;
   size_t i;
-  int r = call_at(cluster, at(asked, asked->port), "/v3/cluster/member/list", json_object(), deadline, &said),
-      found = 0;
+  int r = call(cluster, asked, "/v3/cluster/member/list", deadline, &said), found = 0;
   json_array_foreach(json_object_get(said, "members"), i, listed) found |= etcd_number(listed, "ID") == member;
   json_decref(said);
   return r < 0 ? r : found;
@@ -284,7 +291,7 @@ static int lists(struct lb_cluster *cluster, const struct lb_server *asked, uint
  * seconds. */
 static int remove_member(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   enum { AGAIN_MS = 200 };
-  const struct lb_server *asked = &cluster->server[(index + 1) % cluster->data_count];
+  size_t asked = (index + 1) % cluster->data_count;
   struct status status = {0};
   char number[24];
   int r = ask_status(cluster, index, deadline, &status);
@@ -292,12 +299,13 @@ static int remove_member(struct lb_cluster *cluster, size_t index, lb_ns deadlin
   snprintf(number, sizeof number, "%llu", (unsigned long long)status.member);
   for (;;) {
     json_t *said = NULL;
-    r = call_at(cluster, at(asked, asked->port), "/v3/cluster/member/remove", json_pack("{s:s}", "ID", number),
-                deadline, &said);
+    r = call_at(cluster, asked, "/v3/cluster/member/remove", json_pack("{s:s}", "ID", number), deadline, &said);
     json_decref(said);
     if (lists(cluster, asked, status.member, deadline) == 0) return 0;
     if (lb_now(cluster->env) >= deadline)
-      return r < 0 ? r : lb_fail(cluster->env, -EAGAIN, "%s still lists %s", asked->name, cluster->server[index].name);
+      return r < 0 ? r
+                   : lb_fail(cluster->env, -EAGAIN, "%s still lists %s", cluster->server[asked].name,
+                             cluster->server[index].name);
     lb_sleep_until(cluster->env, lb_now(cluster->env) + AGAIN_MS * LB_NS_PER_MS);
   }
 }
@@ -338,6 +346,7 @@ const struct lb_family lb_family_etcd = {
     .has_place = has_place,
     .left = left,
     .runs = runs,
+    .identity = identity,
     .commits = commits,
     .least_ttl_ms = least_ttl_ms,
     .version = version,

@@ -51,10 +51,10 @@ static const struct lb_target nobody;
 /* One statement at one server, over a connection of its own. `column`: what is read of its row; NULL = the first. */
 static int ask_column(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql, const char *column,
                       struct sql_answer *ret) {
-  const struct lb_server *server = &cluster->server[index];
-  const struct lb_endpoint at = {
-      .service = server->service, .host = server->host->address, .port = server->port, .user = "root"};
-  struct sql_primary asker = {.server = &maria_server, .env = cluster->env, .target = &nobody, .column = column};
+  struct lb_target target;
+  struct lb_endpoint at = *lb_cluster_endpoint(cluster, index, &target);
+  struct sql_primary asker = {.server = &maria_server, .env = cluster->env, .target = &target, .column = column};
+  if (!cluster->topology->own) at.user = "root";
   *ret = (struct sql_answer){0};
   int r = maria_server.connect(&asker, &at, deadline);
   if (r == 0) r = maria_server.run(&asker, deadline, &(struct sql_stmt){sql, 0}, NULL, ret);
@@ -87,6 +87,17 @@ static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int
   uint64_t said = 0;
   int r = ask_number(cluster, index, deadline, "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS UNSIGNED)", &said);
   if (r == 0) *ret_ms = (int64_t)said;
+  return r;
+}
+
+/* Both count from when the question came, so their difference is exact. */
+static int identity(struct lb_cluster *cluster, size_t index, lb_ns deadline, char *ret, size_t size) {
+  struct sql_answer answer;
+  int r = ask_sql(cluster, index, deadline,
+                  "SELECT UNIX_TIMESTAMP() - variable_value FROM information_schema.global_status"
+                  " WHERE variable_name = 'UPTIME'",
+                  &answer);
+  if (r == 0) snprintf(ret, size, "started at %s", answer.text);
   return r;
 }
 
@@ -442,6 +453,7 @@ const struct lb_family lb_family_mariadb = {
     .healthy = serving,
     .primary = primary,
     .caught_up = caught_up,
+    .identity = identity,
     .wall_ms = wall_ms,
     .requests = requests,
     .commits = commits,

@@ -34,10 +34,9 @@ static int launch(struct lb_cluster *cluster, size_t index) {
 }
 
 static int open_at(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct mc_conn *ret) {
-  const struct lb_server *server = &cluster->server[index];
-  struct lb_endpoint at = {.service = server->service, .host = server->host->address, .port = server->port};
+  struct lb_target target;
   *ret = (struct mc_conn){.fd = -1};
-  return mc_open(ret, cluster->env, &at, deadline);
+  return mc_open(ret, cluster->env, lb_cluster_endpoint(cluster, index, &target), deadline);
 }
 
 static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
@@ -47,6 +46,24 @@ static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   int r = open_at(cluster, index, until, &conn);
   if (r == 0) r = mc_call(&conn, until, "mn\r\n", &reply);
   mc_close(&conn);
+  return r > 0 ? -ETIMEDOUT : r;
+}
+
+/* Both count the same ticks, so their difference is exact. */
+static int identity(struct lb_cluster *cluster, size_t index, lb_ns deadline, char *ret, size_t size) {
+  struct mc_conn conn;
+  uint64_t now = 0, uptime = 0, again = 0, pid = 0;
+  lb_ns until = lb_cluster_ask_until(cluster, deadline);
+  int r = open_at(cluster, index, until, &conn);
+  do {
+    if (r == 0) r = mc_stat(&conn, "time", until, &now);
+    if (r == 0) r = mc_stat(&conn, "uptime", until, &uptime);
+    if (r == 0) r = mc_stat(&conn, "time", until, &again);
+  } while (r == 0 && again != now);
+  if (r == 0) r = mc_stat(&conn, "pid", until, &pid);
+  mc_close(&conn);
+  if (r == 0)
+    snprintf(ret, size, "process %llu started at %llu", (unsigned long long)pid, (unsigned long long)(now - uptime));
   return r > 0 ? -ETIMEDOUT : r;
 }
 
@@ -160,5 +177,6 @@ const struct lb_family lb_family_memcached = {
     .answers = answers,
     .healthy = lb_cluster_all_answer,
     .primary = primary,
+    .identity = identity,
     .version = version,
 };

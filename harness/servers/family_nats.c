@@ -3,7 +3,8 @@
  * NATS with JetStream: one server, or a cluster of them. The lock's bucket is a stream, whose leader decides.
  *
  * Servers are asked what they know by themselves through their system account, which a server without a leader answers,
- * too. Before there is a stream, the leader of the cluster's own log stands for that of the stream.
+ * too. Before there is a stream, the leader of the cluster's own log stands for that of the stream. The user's own are
+ * asked for the stream of the lock, with the login of clients.
  *
  * A follower stands for election when it has heard nothing for 4 to 9 seconds, and no option makes that shorter. Their
  * clocks cannot be set: a Go program asks the kernel for the time without the C library. A message's age counts from a
@@ -27,7 +28,7 @@
 #define DATA "data"         /* its folder */
 #define OPERATOR "operator" /* of the system account: name and password */
 
-enum { NAME_SIZE = 80, JOIN_S = 4 };
+enum { NAME_SIZE = 80, JOIN_S = 4, UNAVAILABLE = 503 };
 
 /* ---- starting ------------------------------------------------------------------------------------------------ */
 
@@ -80,6 +81,7 @@ static int call(struct lb_cluster *cluster, size_t index, const char *subject, c
 }
 
 struct view {                                                          /* what a server knows */
+  char name[NAME_SIZE];                                                /* its own */
   char leader[NAME_SIZE], stream[NAME_SIZE], stream_leader[NAME_SIZE]; /* "" = none */
   uint64_t last;                                                       /* message of the stream */
 };
@@ -89,10 +91,45 @@ static void copy(char *to, const json_t *object, const char *name) {
   snprintf(to, NAME_SIZE, "%s", text ? text : "");
 }
 
+static int open_own(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct nats_conn *ret) {
+  struct lb_target target;
+  *ret = (struct nats_conn){.fd = -1};
+  return nats_open(ret, cluster->env, lb_cluster_endpoint(cluster, index, &target), deadline);
+}
+
+/* "KV_lockbench_0a1b2c3d", of the key "lockbench:0a1b2c3d-0". */
+static void name_stream(const struct lb_cluster *cluster, char *buf, size_t size) {
+  const char *key = cluster->key ? cluster->key : "";
+  snprintf(buf, size, "KV_%.*s", (int)strcspn(key, "-"), key);
+  if (strchr(buf, ':')) *strchr(buf, ':') = '_';
+}
+
+/* Any answer but UNAVAILABLE means that some server leads the others. Before there is a stream it is not told which. */
+static int ask_own(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct view *ret) {
+  struct nats_conn conn;
+  struct nats_reply reply = {0};
+  char subject[200];
+  deadline = lb_cluster_ask_until(cluster, deadline);
+  name_stream(cluster, ret->stream, sizeof ret->stream);
+  snprintf(subject, sizeof subject, STREAMS "INFO.%s", ret->stream);
+  int r = open_own(cluster, index, deadline, &conn);
+  if (r == 0) r = nats_call(&conn, &(struct nats_request){.subject = subject}, deadline, &reply);
+  snprintf(ret->name, NAME_SIZE, "%s", conn.server_name);
+  nats_close(&conn);
+  uint64_t error = nats_number(json_object_get(reply.said, "error"), "code");
+  if (error != UNAVAILABLE) snprintf(ret->leader, NAME_SIZE, "some");
+  if (error == 0) copy(ret->stream_leader, json_object_get(reply.said, "cluster"), "leader");
+  else ret->stream[0] = '\0';
+  json_decref(reply.said);
+  return r > 0 ? -ETIMEDOUT : r;
+}
+
 static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct view *ret) {
   json_t *said = NULL, *account;
   size_t i;
   *ret = (struct view){{0}};
+  if (cluster->topology->own) return ask_own(cluster, index, deadline, ret);
+  snprintf(ret->name, NAME_SIZE, "%s", cluster->server[index].name);
   int r = call(cluster, index, "$SYS.REQ.SERVER.%s.JSZ", "{\"accounts\":true,\"streams\":true}",
                lb_cluster_ask_until(cluster, deadline), &said);
   if (r < 0) return r;
@@ -204,10 +241,10 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   for (size_t i = 0; i < cluster->data_count; i++)
     if (ask(cluster, i, deadline, &view[i]) < 0) view[i] = (struct view){{0}};
   for (size_t i = 0; i < cluster->data_count; i++) {
-    const char *name = cluster->server[i].name;
+    const char *name = view[i].name;
     size_t votes = 0;
     for (size_t k = 0; k < cluster->data_count; k++) votes += strcmp(leader_of(&view[k]), name) == 0;
-    if (strcmp(leader_of(&view[i]), name) == 0 && 2 * votes > cluster->data_count) return (int)i;
+    if (name[0] && strcmp(leader_of(&view[i]), name) == 0 && 2 * votes > cluster->data_count) return (int)i;
   }
   return -ENOENT;
 }
@@ -216,6 +253,14 @@ static int left(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   struct view view;
   int r = ask(cluster, index, deadline, &view);
   return r < 0 ? r : cluster->data_count > 1 && !leader_of(&view)[0];
+}
+
+static int identity(struct lb_cluster *cluster, size_t index, lb_ns deadline, char *ret, size_t size) {
+  struct nats_conn conn;
+  int r = open_own(cluster, index, lb_cluster_ask_until(cluster, deadline), &conn);
+  nats_close(&conn);
+  if (r == 0) snprintf(ret, size, "server_id:%s", conn.server_id);
+  return r;
 }
 
 /* Every change of a key is a message of the stream. */
@@ -271,6 +316,7 @@ const struct lb_family lb_family_nats = {
     .healthy = all_follow,
     .primary = primary,
     .left = left,
+    .identity = identity,
     .runs = runs,
     .commits = commits,
     .version = version,

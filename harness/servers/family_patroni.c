@@ -224,6 +224,9 @@ static int commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uin
 static int counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct lb_counts *ret) {
   return lb_family_postgres.counts(cluster, index, deadline, ret);
 }
+static int identity(struct lb_cluster *cluster, size_t index, lb_ns deadline, char *ret, size_t size) {
+  return lb_family_postgres.identity(cluster, index, deadline, ret, size);
+}
 static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
   return lb_family_postgres.wall_ms(cluster, index, deadline, ret_ms);
 }
@@ -260,6 +263,7 @@ const struct lb_family lb_family_patroni = {
     .healthy = healthy,
     .primary = primary,
     .caught_up = caught_up,
+    .identity = identity,
     .wall_ms = wall_ms,
     .commits = commits,
     .counts = counts,

@@ -38,8 +38,9 @@ static int ask_until(struct lb_cluster *cluster, size_t index, lb_ns deadline, c
   const struct lb_server *server = &cluster->server[index];
   struct pg_conn *conn = NULL;
   PGresult *result = NULL;
-  struct lb_endpoint at = {.service = server->service, .host = server->host->address, .port = server->port};
-  int r = pg_open(cluster->env, NULL, &at, NULL, deadline, &conn);
+  struct lb_target target;
+  const struct lb_endpoint *at = lb_cluster_endpoint(cluster, index, &target);
+  int r = pg_open(cluster->env, &target, at, NULL, deadline, &conn);
   if (r == 0) r = pg_query(conn, deadline, &result, q->sql, q->param != NULL, &q->param);
   pg_close(conn);
   if (r != 0) return r < 0 ? r : -EIO;
@@ -66,6 +67,13 @@ static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int
   int r = ask_soon(cluster, index, deadline,
                    &(struct question){"SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", NULL, said, 1});
   if (r == 0) *ret_ms = atoll(said[0]);
+  return r;
+}
+
+static int identity(struct lb_cluster *cluster, size_t index, lb_ns deadline, char *ret, size_t size) {
+  char said[1][64];
+  int r = ask_soon(cluster, index, deadline, &(struct question){"SELECT pg_postmaster_start_time()", NULL, said, 1});
+  if (r == 0) snprintf(ret, size, "started at %s", said[0]);
   return r;
 }
 
@@ -164,13 +172,16 @@ static int serving(struct lb_cluster *cluster, lb_ns deadline) {
   return 0;
 }
 
+/* Which standbys a primary streams to it does not tell every user. */
 static int caught_up(struct lb_cluster *cluster, size_t index, size_t leader, lb_ns deadline) {
   static const char streams[] =
       "SELECT pg_current_wal_lsn(), EXISTS(SELECT FROM pg_stat_replication WHERE state = 'streaming' AND client_addr = $1::inet)";
   char said[2][64], replayed[1][64];
-  int r =
-      ask_soon(cluster, leader, deadline, &(struct question){streams, cluster->server[index].host->address, said, 2});
-  if (r == 0 && said[1][0] != 't') return not_yet(cluster, leader, "does not stream to it");
+  bool own = cluster->topology->own;
+  int r = own ? ask_soon(cluster, leader, deadline, &(struct question){"SELECT pg_current_wal_lsn()", NULL, said, 1})
+              : ask_soon(cluster, leader, deadline,
+                         &(struct question){streams, cluster->server[index].host->address, said, 2});
+  if (r == 0 && !own && said[1][0] != 't') return not_yet(cluster, leader, "does not stream to it");
   if (r == 0)
     r = ask_soon(cluster, index, deadline,
                  &(struct question){"SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::pg_lsn", said[0],
@@ -366,6 +377,7 @@ const struct lb_family lb_family_postgres = {
     .primary = primary,
     .caught_up = caught_up,
     .has_place = has_place,
+    .identity = identity,
     .wall_ms = wall_ms,
     .commits = commits,
     .counts = counts,

@@ -86,6 +86,7 @@ const struct lb_family lb_family_redis = {
     .answers = lb_redis_ping,
     .healthy = lb_cluster_all_answer,
     .primary = primary,
+    .identity = lb_redis_identity,
     .wall_ms = lb_redis_wall_ms,
     .commits = lb_redis_commits,
     .requests = lb_redis_requests,

@@ -170,7 +170,7 @@ static int sentinels_agree(struct lb_cluster *cluster, lb_ns deadline) {
 }
 
 static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
-  if (cluster->server[index].data) return lb_redis_ping(cluster, index, deadline);
+  if (cluster->server[index].data || cluster->topology->own) return lb_redis_ping(cluster, index, deadline);
   /* Its periods are not part of the configuration file, so a Sentinel has to be told after each
    * start. Redis before 7.0 refuses: it then works with its usual periods. */
   redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "SENTINEL", "DEBUG", "ping-period", "300", "info-period",
@@ -240,20 +240,23 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
 }
 
 /* Data server at an address that a Sentinel named; -ENOENT. */
-static int server_at(const struct lb_cluster *cluster, const redisReply *address) {
+static int server_at(const struct lb_target *target, size_t data_count, const redisReply *address) {
   if (address->type != REDIS_REPLY_ARRAY || address->elements != 2) return -ENOENT;
-  for (size_t i = 0; i < cluster->data_count; i++)
-    if (strcmp(cluster->server[i].host->address, address->element[0]->str) == 0 &&
-        cluster->server[i].port == atoi(address->element[1]->str))
+  for (size_t i = 0; i < data_count; i++)
+    if (strcmp(target->endpoints[i].host, address->element[0]->str) == 0 &&
+        target->endpoints[i].port == atoi(address->element[1]->str))
       return (int)i;
   return -ENOENT;
 }
 
 /* The server that this Sentinel takes for the primary, and its configuration epoch. */
 static int named_by(struct lb_cluster *cluster, size_t sentinel, lb_ns deadline, long long *ret_epoch) {
-  redisReply *address = LB_REDIS_ASK(cluster, sentinel, deadline, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER);
-  redisReply *master = address ? LB_REDIS_ASK(cluster, sentinel, deadline, "SENTINEL", "MASTER", MASTER) : NULL;
-  int named = master ? server_at(cluster, address) : -ENOENT;
+  struct lb_target target;
+  lb_cluster_target(cluster, &target);
+  const char *name = target.sentinel_master;
+  redisReply *address = LB_REDIS_ASK(cluster, sentinel, deadline, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", name);
+  redisReply *master = address ? LB_REDIS_ASK(cluster, sentinel, deadline, "SENTINEL", "MASTER", name) : NULL;
+  int named = master ? server_at(&target, cluster->data_count, address) : -ENOENT;
   *ret_epoch = atoll(field(master, "config-epoch"));
   if (address) freeReplyObject(address);
   if (master) freeReplyObject(master);
@@ -346,6 +349,7 @@ const struct lb_family lb_family_sentinel = {
     .healthy = healthy,
     .primary = primary,
     .caught_up = lb_redis_caught_up,
+    .identity = lb_redis_identity,
     .wall_ms = wall_ms,
     .commits = lb_redis_commits,
     .requests = lb_redis_requests,

@@ -6,14 +6,9 @@
  * syncLimit of them instead of after ten seconds. It is not shorter than that because a follower that
  * was not scheduled for so long on a busy machine would be taken for dead. Where speed is measured,
  * it has the ticks of zoo_sample.cfg, and the JVM its full compiler and the heap of zkServer.sh.
- *
- * Servers are asked with four-letter words on a plain connection: that needs no session, so asking
- * changes nothing, and a server that has lost its quorum says so instead of answering.
  */
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +20,7 @@
 #include "jvm.h"
 #include "binary.h"
 #include "cluster.h"
+#include "word.h"
 
 #define LOG_TAIL 32768
 /* Debian's jar of this name, else the folder of jars of ZooKeeper's own archive or image. */
@@ -101,53 +97,15 @@ static int no_answer(struct lb_cluster *cluster, const struct lb_server *server,
   return lb_fail(cluster->env, r, "%s: no answer: %s", server->name, strerror(-r));
 }
 
-static int connect_to(struct lb_env *env, const struct lb_server *server, int fd, lb_ns deadline) {
-  struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(server->port)};
-  int error = 0;
-  socklen_t size = sizeof error;
-  if (inet_pton(AF_INET, server->host->address, &to.sin_addr) != 1) return -EINVAL;
-  if (connect(fd, (struct sockaddr *)&to, sizeof to) == 0) return 0;
-  if (errno != EINPROGRESS) return -errno;
-  int ready = lb_wait_fd(env, fd, POLLOUT, deadline);
-  if (ready <= 0) return ready < 0 ? ready : -ETIMEDOUT;
-  if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0) return -errno;
-  return -error;
-}
-
-/* Everything up to the end of file, which is where a four-letter answer ends. */
-static int read_answer(struct lb_env *env, int fd, char *buf, size_t size, lb_ns deadline) {
-  size_t len = 0;
-  while (len + 1 < size) {
-    int ready = lb_wait_fd(env, fd, POLLIN, deadline);
-    if (ready <= 0) return ready < 0 ? ready : -ETIMEDOUT;
-    ssize_t n = recv(fd, buf + len, size - 1 - len, 0);
-    if (n < 0 && errno == EAGAIN) continue;
-    if (n < 0) return -errno;
-    if (n == 0) break;
-    len += (size_t)n;
-  }
-  buf[len] = '\0';
-  return 0;
-}
-
-static uint16_t local_port(int fd) {
-  struct sockaddr_in at = {0};
-  socklen_t size = sizeof at;
-  return getsockname(fd, (struct sockaddr *)&at, &size) == 0 ? ntohs(at.sin_port) : 0;
-}
-
 /* The answer to a word. The port it was asked from, or -errno. */
 static int four_letters(struct lb_cluster *cluster, size_t index, const char *word, char *buf, size_t size,
                         lb_ns deadline) {
-  const struct lb_server *server = &cluster->server[index];
-  deadline = lb_cluster_ask_until(cluster, deadline);
-  int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  int r = fd < 0 ? -errno : connect_to(cluster->env, server, fd, deadline);
-  int port = r == 0 ? local_port(fd) : 0;
-  if (r == 0 && send(fd, word, strlen(word), MSG_NOSIGNAL) < 0) r = -errno;
-  if (r == 0) r = read_answer(cluster->env, fd, buf, size, deadline);
-  if (fd >= 0) close(fd);
-  return r < 0 ? no_answer(cluster, server, r) : port;
+  struct lb_target target;
+  struct lb_text said = {buf, size, 0};
+  buf[0] = '\0';
+  int r = lb_word_ask(cluster->env, lb_cluster_endpoint(cluster, index, &target), word,
+                      lb_cluster_ask_until(cluster, deadline), &said);
+  return r;
 }
 
 /* "leader", "follower", "standalone", and the epoch, which each election raises: the upper half of the zxid. A server
@@ -290,9 +248,9 @@ static int open_session(struct lb_cluster *cluster, size_t index, lb_ns deadline
                                        [19] = TIMEOUT_MS & 255,
                                        [31] = 16}; /* version, zxid, timeout, id 0, an empty password */
   const struct lb_server *server = &cluster->server[index];
+  struct lb_target target;
   char byte;
-  int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  int r = fd < 0 ? -errno : connect_to(cluster->env, server, fd, deadline);
+  int fd = lb_word_connect(cluster->env, lb_cluster_endpoint(cluster, index, &target), deadline), r = fd < 0 ? fd : 0;
   if (r == 0 && send(fd, request, sizeof request, MSG_NOSIGNAL) < 0) r = -errno;
   if (r == 0 && (r = lb_wait_fd(cluster->env, fd, POLLIN, deadline)) >= 0)
     r = r == 0 ? -ETIMEDOUT : recv(fd, &byte, 1, 0) == 1 ? 0 : -ECONNRESET;

@@ -60,11 +60,11 @@ redisReply *lb_redis_ask(struct lb_cluster *cluster, size_t index, lb_ns deadlin
   const struct lb_server *server = &cluster->server[index];
   struct redis_conn *conn = NULL;
   redisReply *reply = NULL;
+  struct lb_target target;
   int argc = 0;
   while (argv[argc]) argc++;
   deadline = lb_cluster_ask_until(cluster, deadline);
-  struct lb_endpoint at = {.service = server->service, .host = server->host->address, .port = server->port};
-  if (redis_open(cluster->env, &at, deadline, &conn) != 0) return NULL;
+  if (redis_open(cluster->env, lb_cluster_endpoint(cluster, index, &target), deadline, &conn) != 0) return NULL;
   if (redis_call(conn, deadline, &reply, argc, argv, NULL) != 0) reply = NULL;
   redis_close(conn);
   if (reply && reply->type == REDIS_REPLY_ERROR) {
@@ -100,6 +100,15 @@ int lb_redis_ping(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   if (!reply) return -EIO;
   freeReplyObject(reply);
   return 0;
+}
+
+int lb_redis_identity(struct lb_cluster *cluster, size_t index, lb_ns deadline, char *ret, size_t size) {
+  redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "INFO", "server");
+  if (!reply) return -EIO;
+  const char *at = reply->str ? strstr(reply->str, "run_id:") : NULL;
+  if (at) snprintf(ret, size, "%.*s", (int)strcspn(at, "\r\n"), at);
+  freeReplyObject(reply);
+  return at ? 0 : lb_fail(cluster->env, -EPROTO, "%s does not tell its run_id", cluster->server[index].name);
 }
 
 /* TIME answers two texts: seconds since 1970, and microseconds beside them. */

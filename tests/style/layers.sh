@@ -24,7 +24,7 @@ story     : base history check
 scenario  : base
 network   : base
 preload   : base
-servers   : base network preload backends:backend,redis,redis_link,pg,maria,mc,etcd,nats,zk
+servers   : base network preload backends:backend,address,redis,redis_link,pg,maria,mc,etcd,nats,zk
 own       : base network servers backends:redis_record,pg,etcd,zk,mc,nats
 client    : base history scenario network preload backends:backend
 theory    : base scenario servers backends:backend,foreign,registry
