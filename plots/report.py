@@ -17,6 +17,7 @@ import re
 import shlex
 import sys
 import urllib.parse
+from typing import NamedTuple
 
 import campaign
 import curves
@@ -48,6 +49,13 @@ FILES = {"run.json": "the whole run: what was asked, where, every cell", "trials
 
 DATA_HERE = "<!-- data -->"
 HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Home(NamedTuple):
+    """Where the site is, seen from the page, if it is part of one (setup/docs)."""
+    index: str
+    runs: str
+    name: str
 
 
 class NoJinja(Exception):
@@ -222,6 +230,13 @@ def changing(cells):
     return run_folder.guards_in_order(found)
 
 
+def libraries_of(run, systems):
+    """{library of others: its version or ""}, of those that the run has."""
+    said = part(run, "libraries", dict)
+    names = dict.fromkeys(system.partition("@")[0] for system in systems if system.startswith("peer:"))
+    return {name.removeprefix("peer:"): str(part(said, name, dict).get("version") or "") for name in names}
+
+
 def data_of(run_dir, run, trials, taken=0):
     """`taken`: bytes of the page without this."""
     texts, cells = Texts(), asked(run_folder.lock_cells(run))
@@ -229,9 +244,9 @@ def data_of(run_dir, run, trials, taken=0):
     guards = run_folder.guards_in_order({c["guard"] for c in cells})
     data = {
         "id": run["id"], "called": called(), "place": place_of(run_dir), "glyphs": {v: look[2] for v, look in style.VERDICTS.items()},
-        "scenarios": [{"name": s["name"], "title": s.get("title"), "theme": theme_of(s), "question": s.get("question"),
+        "scenarios": [{"name": s["name"], "plain": int(not s.get("varied")), "title": s.get("title"), "theme": theme_of(s), "question": s.get("question"),
                        "steps": part(s, "steps", list)} for s in run["scenarios"]],
-        "systems": list(dict.fromkeys(c["system"] for c in cells)), "guards": guards, "changing": changing(cells),
+        "systems": (systems := list(dict.fromkeys(c["system"] for c in cells))), "servers": part(run, "servers", dict), "libraries": libraries_of(run, systems), "guards": guards, "changing": changing(cells),
         "cells": [cell_data(c, rows, texts) for c in cells],
         "speed": curves.of(run_dir, run), "texts": texts.all,
     }
@@ -405,7 +420,7 @@ def _environment():
                               trim_blocks=True, lstrip_blocks=True)
 
 
-def page_of(run_dir, run, trials):
+def page_of(run_dir, run, trials, home=None):
     words = {function.__name__: function for function in (
         part, href, run_folder.lock_cells, differs, is_unforeseen, is_open, unasked, count_of, reasons_of, premises_observed)}
     campaigns = [cell for cell in run["cells"] if cell.get("faults") is not None]
@@ -417,14 +432,14 @@ def page_of(run_dir, run, trials):
         **words, dict=dict, list=list, has=lambda name: os.access(os.path.join(run_dir, name), os.R_OK), cell_id=_id,
         run=run, tone=tone_of(run), headline=headline(run), summary=summary(run), campaign=campaign, campaigns=campaigns, trials=trials,
         script=markupsafe.Markup(script), digest=digest, data=markupsafe.Markup(DATA_HERE),
-        loads=unsettled_loads(run), pictures=pictures(run_dir), not_drawn=by_reason(not_drawn(run_dir)), called=called(),
+        loads=unsettled_loads(run), pictures=pictures(run_dir), not_drawn=by_reason(not_drawn(run_dir)), called=called(), home=home,
         command=shlex.join([called(), *run_folder.typed(run)]), place=lambda file="": place_of(run_dir, file), files=FILES)
     before, _, after = page.rpartition(DATA_HERE)
     return before + script_json(data_of(run_dir, run, trials, len(page.encode()))) + after
 
 
-def write(run_dir, run, trials):
-    page = page_of(run_dir, run, trials)
+def write(run_dir, run, trials, home=None):
+    page = page_of(run_dir, run, trials, home)
     path, partial = (os.path.join(run_dir, name) for name in ("report.html", ".report.html.partial"))
     with ending.naming(path):
         try:

@@ -147,6 +147,8 @@ def fitting(cells, trials, budget):
 def told(run_dir, cells, budget):
     """(trials, how many were left out, why there are none or None)"""
     program = os.environ.get("LOCKBENCH_BIN")
+    if not os.path.isdir(os.path.join(run_dir, "histories")):
+        return {}, 0, "the folder has no histories"
     if not program:
         return {}, 0, "this page was written without lockbench itself"
     lines, wrong = _run(program, run_dir)

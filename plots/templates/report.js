@@ -51,13 +51,20 @@
   const cellAt = (s, y, g) => cells.get(`${s}.${y}.${g}`);
   const addressOf = (cell) => `#cell=${encodeURIComponent(idOf(cell))}`;
   const isAsked = (cell) => cell && cell.v !== "n/a";
-  const filter = {systems: "", guard: data.guards[0], verdicts: new Set()};
+  const filter = {scenarios: "", systems: "", servers: "", library: "", guard: data.guards[0], verdicts: new Set()};
 
   const matches = (cell) => isAsked(cell) && (!filter.verdicts.size || filter.verdicts.has(cell.v) || (cell.x && filter.verdicts.has("≠")));
-  const wantedSystems = () => {
-    const words = filter.systems.toLowerCase().split(/[\s,]+/).filter(Boolean);
-    return data.systems.filter((name) => !words.length || words.some((word) => name.toLowerCase().includes(word)));
+  const serversOf = (system) => data.servers[system.split("@")[1]] || "";
+  const versionsOf = (system) => serversOf(system).split(", ").filter(Boolean);
+  const libraryOf = (system) => (system.startsWith("peer:") ? system.slice(5).split("@")[0] : "");
+  const libraries = {"": () => true, "(locks of lockbench)": (name) => !libraryOf(name), "(all libraries)": (name) => libraryOf(name)};
+  const has = (text, name) => {
+    const words = text.toLowerCase().split(/[\s,]+/).filter(Boolean);
+    return !words.length || words.some((word) => name.toLowerCase().includes(word));
   };
+  const wantedSystems = () => data.systems.filter((name) => has(filter.systems, name) && (!filter.servers || versionsOf(name).includes(filter.servers)) &&
+    (libraries[filter.library] ? libraries[filter.library](name) : libraryOf(name) === filter.library));
+  const wantedScenario = (name) => has(filter.scenarios, name);
 
   const nameOf = (system) => {
     const [protocol, topology] = system.split("@");
@@ -125,7 +132,7 @@
   const drawTruth = (tight) => {
     const guard = filter.guard;
     let systems = wantedSystems();
-    const rows = [...scenarios.keys()].filter((s) => systems.some((y) => matches(cellAt(s, y, guard))));
+    const rows = [...scenarios.keys()].filter((s) => wantedScenario(s) && systems.some((y) => matches(cellAt(s, y, guard))));
     systems = systems.filter((y) => rows.some((s) => matches(cellAt(s, y, guard))));
     const body = el("tbody");
     for (const [theme, names] of themesOf(rows)) {
@@ -133,7 +140,7 @@
       for (const s of names) body.append(el("tr", {}, headOf(s, scenarios.get(s).title), ...systems.map((y) => tdOf(cellAt(s, y, guard), tight))));
     }
     $("truth").className = tight ? `truth tight${systems.length > 30 ? " many" : ""}` : systems.length <= 4 ? "truth few" : "truth";
-    $("truth").replaceChildren(el("thead", {}, el("tr", {}, el("th", {}, "Scenario"), ...systems.map((y) => el("th", {scope: "col", title: y}, ...nameOf(y))))), body);
+    $("truth").replaceChildren(el("thead", {}, el("tr", {}, el("th", {}, "Scenario"), ...systems.map((y) => el("th", {scope: "col", title: serversOf(y) ? `${y}: ${serversOf(y)}` : y}, ...nameOf(y))))), body);
     document.body.classList.toggle("wide", tight);
     $("none-fits").hidden = rows.length > 0;
     $("truth").hidden = rows.length === 0;
@@ -143,7 +150,7 @@
     const guards = data.changing, systems = new Set(wantedSystems());
     const decided = (cell) => cell && !["n/a", "skipped", "undecided"].includes(cell.v);
     const changes = (s, y) => guards.some((g) => decided(cellAt(s, y, g)) && decided(cellAt(s, y, "none")) && cellAt(s, y, g).v !== cellAt(s, y, "none").v);
-    const rows = data.cells.filter((cell) => cell.g === "none" && systems.has(cell.y) && changes(cell.s, cell.y));
+    const rows = data.cells.filter((cell) => cell.g === "none" && systems.has(cell.y) && wantedScenario(cell.s) && changes(cell.s, cell.y));
     $("guards").hidden = rows.length === 0;
     $("guarded").className = tight ? "truth tight" : "truth";
     const names = ["none", ...guards];
@@ -158,7 +165,7 @@
     const counts = new Map();
     const systems = new Set(wantedSystems());
     for (const cell of data.cells)
-      if (isAsked(cell) && cell.g === filter.guard && systems.has(cell.y)) {
+      if (isAsked(cell) && cell.g === filter.guard && systems.has(cell.y) && wantedScenario(cell.s)) {
         counts.set(cell.v, (counts.get(cell.v) || 0) + 1);
         if (cell.x) counts.set("≠", (counts.get("≠") || 0) + 1);
       }
@@ -170,13 +177,41 @@
     }, {class: v === "≠" ? null : v, "data-v": v, "aria-pressed": String(filter.verdicts.has(v))})));
   };
 
+  // What is chosen stands in the address, as in #filter=scenarios=failover&servers=redis+8.0.2.
+  const CHOICES = ["scenarios", "systems", "servers", "library", "guard"];
+  const options = (id, names) => {
+    $(id).replaceChildren(...names.map(([value, text]) => el("option", {value}, text)));
+    $(`${id}-label`).hidden = names.length < 2;
+  };
+  const choose = () => {
+    const said = new URLSearchParams();
+    for (const name of CHOICES) {
+      filter[name] = $(name).value;
+      if (filter[name] && $(name).value !== $(name).dataset.usual) said.set(name, filter[name]);
+    }
+    filterAddress = `#${said.size ? `filter=${said}` : "table"}`;
+    try { history.replaceState(null, "", filterAddress); } catch { /* an old browser has it that files have no address */ }
+    draw();
+  };
+  const takeFilter = (text) => {
+    const said = new URLSearchParams(text);
+    for (const name of CHOICES) {
+      $(name).value = said.get(name) ?? $(name).dataset.usual;
+      if ($(name).selectedIndex === -1) $(name).value = $(name).dataset.usual;
+      filter[name] = $(name).value;
+    }
+  };
   const openFilter = () => {
     const guards = data.guards.includes("none") ? ["none", ...data.changing] : data.guards;
-    filter.guard = guards[0];
-    $("guard").replaceChildren(...guards.map((g) => el("option", {value: g}, g)));
-    $("guard-label").hidden = guards.length < 2;
-    $("guard").addEventListener("change", () => { filter.guard = $("guard").value; draw(); });
-    $("systems").addEventListener("input", () => { filter.systems = $("systems").value; draw(); });
+    const versions = [...new Set(data.systems.flatMap(versionsOf))].sort((a, b) => a.localeCompare(b, "en", {numeric: true})), peers = Object.entries(data.libraries);
+    options("guard", guards.map((g) => [g, g]));
+    options("servers", versions.length > 1 ? [["", "any"], ...versions.map((v) => [v, v])] : [["", "any"]]);
+    options("library", peers.length ? [["", "any"], ...Object.keys(libraries).slice(1).map((name) => [name, name]), ...peers.map(([name, version]) => [name, `${name} ${version}`])] : [["", "any"]]);
+    for (const name of CHOICES) {
+      $(name).dataset.usual = $(name).value;
+      $(name).addEventListener($(name).type === "search" ? "input" : "change", choose);
+    }
+    takeFilter("");
     $("filter").addEventListener("submit", (event) => event.preventDefault());
     $("filter").hidden = $("legend").hidden = data.cells.length === 0;
     $("cells").hidden = data.cells.length === 0;
@@ -558,7 +593,7 @@
   const drawTrial = (asked) => {
     const id = [asked, ...data.guards.map((guard) => `${asked}.${guard}`)].find((name) => cells.has(name)) ?? asked;
     const cell = cells.get(id), main = $("trial");
-    const back = el("p", {class: "no-print"}, el("a", {href: "#table", id: "back"}, "← all cells (Escape)"));
+    const back = el("p", {class: "no-print"}, el("a", {href: filterAddress, id: "back"}, "← all cells (Escape)"));
     if (!cell) return main.replaceChildren(back, el("p", {}, `This run has no cell ${id}.`));
     const trial = data.told[id], scenario = scenarios.get(cell.s);
     const [picture, ready] = trial && trial.span ? pictureOf(trial) : [null, () => {}];
@@ -569,7 +604,8 @@
       picture || el("p", {class: "soft"}, emptyReason(cell)),
       trial && trial.part ? el("p", {class: "soft"}, `The picture has ${trial.part} of ${trial.events} events: those around the double hold of the first sentence, or else the last.`) : "",
       trial && trial.cut ? el("p", {class: "soft"}, `${trial.cut} marks are left out of the picture.`) : "",
-      trial ? commandOf("Repeat this trial", trial.again) : "", cell.t ? commandOf("Tell it in a terminal", explainOf(cell)) : "",
+      trial ? commandOf("Repeat this trial", trial.again) : "", !trial && scenario.plain ? commandOf("Play it", `${data.called} run ${quote(cell.s)} -b ${quote(cell.y)} -g ${cell.g} -n 5`) : "",
+      cell.t && cell.t.length ? commandOf("Tell it in a terminal", explainOf(cell)) : "",
       trialsOf(cell) || "",
       facts.length ? el("details", {open: true}, el("summary", {}, "Counted in this cell, over all its trials"), el("ul", {class: "facts"}, ...facts.slice(trial ? 1 : 0).map((text) => el("li", {}, text)))) : "",
       scenario.steps.length ? el("details", {open: true}, el("summary", {}, "Steps of the scenario"), el("ol", {}, ...scenario.steps.map((text) => el("li", {}, el("code", {}, text))))) : "");
@@ -691,7 +727,7 @@
 
   // ---- addresses ----
 
-  let scrolled = 0, from = null;
+  let scrolled = 0, from = null, filterAddress = "#table";
   const route = () => {
     const [name, value] = location.hash.slice(1).split(/=(.*)/s);
     let word = value || "";
@@ -715,6 +751,11 @@
     $("trial").replaceChildren();
     shown = [];
     $("overview").hidden = false;
+    if (name === "filter") {
+      filterAddress = location.hash;
+      takeFilter(value);
+      draw();
+    }
     document.title = `lockbench: ${data.id}`;
     if (was) {
       redraw();
@@ -730,7 +771,7 @@
   const paintAll = () => { for (const [, paint] of loads) paint(); };
   addEventListener("hashchange", route);
   addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && !$("trial").hidden) location.hash = "#table";
+    if (event.key === "Escape" && !$("trial").hidden) location.hash = filterAddress;
   });
   let width = document.documentElement.clientWidth;
   addEventListener("resize", () => {
