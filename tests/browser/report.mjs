@@ -1,36 +1,8 @@
 // SPDX-License-Identifier: MIT
 // report.mjs EXPECTED.json - opens report.html in Chromium as a reader does, by mouse and keyboard, and speaks TAP.
 // tests/python/test-browser.py makes the pages and says what they have to show.
-import { createRequire } from "node:module";
-import { readFileSync } from "node:fs";
+import { all, browser, check, end, open, said, same, want } from "./reader.mjs";
 
-const want = JSON.parse(readFileSync(process.argv[2], "utf8"));
-const { chromium } = createRequire(`${want.modules}/`)("playwright-core");
-const browser = await chromium.launch({ executablePath: want.chromium, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
-const said = [];
-let count = 0, failed = 0;
-
-const check = async (name, statement) => {
-  let why;
-  try { why = await statement(); } catch (error) { why = String(error.message).split("\n").slice(0, 4).join(" | "); }
-  const ok = why === true || why === undefined;
-  count += 1;
-  failed += !ok;
-  console.log(`${ok ? "" : "not "}ok ${count} - ${name}`);
-  if (!ok) console.log(`# ${typeof why === "string" ? why : JSON.stringify(why)}`);
-};
-const same = (found, expected) => JSON.stringify(found) === JSON.stringify(expected) || `found ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`;
-const all = (...answers) => answers.find((answer) => answer !== true) ?? true;
-
-const open = async (address, { width = 1280, height = 900, colorScheme = "light" } = {}) => {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme });
-  const page = await context.newPage();
-  page.on("console", (message) => { if (["error", "warning"].includes(message.type())) said.push(message.text()); });
-  page.on("pageerror", (error) => said.push(error.message));
-  page.on("request", (request) => { if (!/^(file|data):/.test(request.url())) said.push(`asked ${request.url()}`); });
-  await page.goto(address);
-  return page;
-};
 const addressOf = (cell) => `${want.page}#cell=${encodeURIComponent(cell)}`;
 const spanOf = (page) => page.locator(".lanes svg").first().evaluate((svg) => svg.dataset.to - svg.dataset.from);
 const wide = (page) => page.evaluate(() => document.documentElement.scrollWidth);
@@ -199,6 +171,4 @@ await check("it opens in less than a second", async () => {
   return times.some((ms) => ms < 1000) || times;
 });
 await check("nothing was complained of, and nobody was asked", async () => same(said, []));
-console.log(`1..${count}`);
-await browser.close();
-process.exit(failed ? 1 : 0);
+await end();

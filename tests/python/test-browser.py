@@ -7,16 +7,15 @@ The pages are made of the committed runs. Playwright comes from the npm registry
 into FOLDER, once. Skipped without Chromium, node, Jinja2 or the registry. Speaks TAP.
 """
 import csv
-import fcntl
 import json
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
+import browser  # noqa: E402
 import tap  # noqa: E402
 
 ROOT = tap.ROOT
@@ -25,29 +24,6 @@ sys.dont_write_bytecode = True
 import report  # noqa: E402
 
 MOST = 3_000_000  # bytes of a page
-
-
-def install(folder):
-    """Why Playwright is not there, or None."""
-    if not shutil.which("npm"):
-        return "npm is missing"
-    folder.mkdir(exist_ok=True)
-    with open(folder / "lock", "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        wanted = (ROOT / "tests/browser/package-lock.json").read_bytes()
-        kept = folder / "package-lock.json"
-        if kept.exists() and kept.read_bytes() == wanted and (folder / "node_modules/playwright-core").is_dir():
-            return None
-        shutil.copy(ROOT / "tests/browser/package.json", folder)
-        kept.write_bytes(wanted)
-        try:
-            done = subprocess.run(["npm", "ci", "--no-audit", "--no-fund"], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
-        except subprocess.TimeoutExpired:
-            done = None
-        if done is None or done.returncode:
-            kept.unlink()
-            return f"npm has no playwright-core: {(done.stderr.splitlines() or ['?'])[0] if done else 'no answer in 120 s'}"
-    return None
 
 
 def page_of(name, work):
@@ -81,14 +57,8 @@ def expected(work, modules, chromium):
 
 def main():
     lockbench, built = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    try:
-        import jinja2  # noqa: F401
-        why = None if chromium and shutil.which("node") else f"{'node' if chromium else 'chromium'} is missing"
-    except ModuleNotFoundError:
-        why = "jinja2 is missing"
     modules = built / "browser"
-    why = why or install(modules)
+    chromium, why = browser.found(modules)
     if why:
         print(f"1..0 # SKIP {why}")
         return 0
@@ -97,16 +67,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
         (work / "expected.json").write_text(json.dumps(expected(work, modules, chromium)), encoding="utf-8")
-        sys.stdout.flush()
-        done = subprocess.run(["node", ROOT / "tests/browser/report.mjs", work / "expected.json"], capture_output=True, text=True, timeout=600,
-                              env=os.environ | {"HOME": str(work)}, check=False)
-    lines = done.stdout.splitlines()
-    for line in lines:  # behind our own statement
-        if line.startswith(("ok ", "not ok ")):
-            name = line.partition(" - ")[2]
-            at = lines.index(line)
-            tap.check(name, [] if line.startswith("ok ") else [lines[at + 1].removeprefix("# ") if at + 1 < len(lines) else "?"])
-    tap.check("the browser's test came to its end", [] if lines and lines[-1].startswith("1..") else (done.stderr.splitlines()[-5:] or ["it said nothing"]))
+        browser.read("report.mjs", work)
     return tap.end()
 
 

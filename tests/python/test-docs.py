@@ -1,28 +1,65 @@
 #!/usr/bin/env python3
 # test: beside
 # SPDX-License-Identifier: MIT
-"""test-docs.py - the HTML of the pages (setup/docs): every page is there and can be found, its links lead somewhere, and nothing comes from the network. Speaks TAP."""
+"""test-docs.py - the site (setup/docs): every page and every published run is there, each link leads somewhere, and nothing comes from the network. Speaks TAP."""
+import html
 import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+import urllib.parse
 
 sys.dont_write_bytecode = True
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
 import tap  # noqa: E402
 
-LINK = re.compile(r'(?:href|src)="([^"#]*)(?:#[^"]*)?"')
+LINK = re.compile(r'\b(?:href|src|action)="([^"]*)"')
+OF_REPORTS = re.compile("(?:cell|scenario|filter)=")  # addresses that report.js understands
+MOST_BYTES = 20_000_000
+
+
+def text_of(path):
+    """Without scripts, whose texts are no markup."""
+    return re.sub(r"(<script\b[^>]*>).*?</script>", r"\1", path.read_text(), flags=re.S)
 
 
 def wrong_links(site):
+    """A link leads to a file that is there, and to a place in it."""
+    ids = {path: set(re.findall(r'\bid="([^"]*)"', text_of(path))) for path in site.rglob("*.html")}
+    for path in ids:
+        for link in sorted(set(LINK.findall(text_of(path)))):
+            target, _, place = html.unescape(link).partition("#")
+            if re.match(r"(https?|mailto|data|javascript):", target):
+                continue
+            file = (path.parent / urllib.parse.unquote(target.partition("?")[0])).resolve() if target else path
+            if not file.exists() or site not in file.parents or place and not OF_REPORTS.match(place) and place not in ids.get(file, ()):
+                yield f"{path.relative_to(site)}: {link}"
+
+
+def wrong_rows(site):
+    """A link to a report's rows or cell names some that the report has."""
     for path in site.rglob("*.html"):
-        if path.name == "404.html":  # its links begin at a root that files do not have
-            continue
-        for target in set(LINK.findall(path.read_text())):
-            if target and not re.match(r"(https?|mailto|data|javascript):", target) and not (path.parent / target.partition("?")[0]).exists():
-                yield f"{path.relative_to(site)}: {target}"
+        for target, place in re.findall(r'href="([^"#]+report\.html)#([^"]+)"', text_of(path)):
+            data = (path.parent / target).read_text()
+            words = urllib.parse.parse_qs(html.unescape(place).partition("=")[2]) if place.startswith("filter=") else {"cell": [urllib.parse.unquote(place.partition("=")[2])]}
+            for word in (word for values in words.values() for word in values):
+                if f'{word.split(".")[0]}' not in data:
+                    yield f"{path.relative_to(site)}: {target}#{place}"
+
+
+def unreachable(site):
+    """A page without the way past its head, its parts, or its language; a published run without its report, or that the list does not link."""
+    for path in site.rglob("*.html"):
+        text = text_of(path)
+        yield from (f"{path.relative_to(site)}: no {part}" for part in ('<html lang="en">', 'class="skip', "<nav ", "<header", "<main ", "<h1") if part not in text)
+    listed = (site / "results/index.html").read_text()
+    for run in sorted(tap.ROOT.glob("results/reference*")):
+        page = f"{run.name}/{'report.html' if (run / 'run.json').exists() else 'index.html'}"
+        if not (site / "results" / page).exists() or f'href="{page}"' not in listed:
+            yield f"results/{page}"
 
 
 def from_network(site):
@@ -48,11 +85,15 @@ def main():
         return 0
     with tempfile.TemporaryDirectory() as folder:
         site = pathlib.Path(folder) / "site"
-        done = subprocess.run(["/usr/bin/python3", tap.ROOT / "setup/docs", site], capture_output=True, text=True, check=False)
+        done = subprocess.run(["/usr/bin/python3", tap.ROOT / "setup/docs", site, os.path.abspath(sys.argv[1])], capture_output=True, text=True, check=False)
         tap.check("the site is built without a warning", [] if done.returncode == 0 else done.stderr.splitlines())
         if done.returncode == 0:
             tap.check("every link leads somewhere", list(wrong_links(site)))
             tap.check("nothing comes from the network", list(from_network(site)))
+            tap.check("links to rows and cells of reports name some", list(wrong_rows(site)))
+            tap.check("each page can be used by keyboard, each published run is there", list(unreachable(site)))
+            size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
+            tap.check(f"it has at most {MOST_BYTES // 1000000} MB", [f"{size} bytes"] if size > MOST_BYTES else [])
             tap.check("the search has every page", list(not_found(site)))
     return tap.end()
 

@@ -13,7 +13,7 @@ const excerpt = (text) => {
   return (at ? "… " : "") + text.slice(at, at + 240) + " …";
 };
 document.addEventListener("DOMContentLoaded", () => {
-  const list = document.getElementById("mkdocs-search-results");
+  const list = document.getElementById("found");
   for (const input of document.querySelectorAll("input[name=q]")) input.value = words.join(" ");
   if (!list) return;
   const found = pages.map((page) => [rank(page), page]).filter(([n]) => n > 0).sort((a, b) => b[0] - a[0]).slice(0, 30);

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""runs.py - what the site has of results/: each published run with report.html beside its files, the table of a hunt, and the page that lists them all.
+
+What a run is for stands in the table "Published folders" of results/SCHEMA.md. A run that was published with its verdicts alone has a report without trials.
+"""
+import collections
+import io
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(1, str(ROOT / "plots"))
+import report  # noqa: E402
+import run_folder  # noqa: E402
+
+PLACE = "results/index.md"
+HUNT = "results/reference-hunt/index.md"
+UNITS = ("B", "kB", "MB")
+
+
+def published():
+    """(folders of runs, folders of hunts): paths below the root."""
+    folders = sorted(path for path in (ROOT / "results").glob("reference*") if path.is_dir())
+    return [path for path in folders if (path / "run.json").exists()], [path for path in folders if any(path.glob("*/hunt.csv"))]
+
+
+def what_for():
+    """{folder: what it is for}"""
+    rows = re.findall(r"^\| ((?:`reference[^`]*/`(?:, )?)+) \| (.*?) \|", (ROOT / "results/SCHEMA.md").read_text(), re.M)
+    return {name: text for names, text in rows for name in re.findall(r"`(.*?)/`", names)}
+
+
+def written(folder, site, lockbench):
+    """Its files and its report are in the site; the run."""
+    made = site / "results" / folder.name
+    shutil.copytree(folder, made, ignore=shutil.ignore_patterns("*.md"), dirs_exist_ok=True)
+    run, trials = report.load(str(folder)) if (folder / "trials.csv").exists() else (run_folder.load_run(str(folder)), [])
+    os.environ["LOCKBENCH_CALLED_AS"] = "./bench"  # commands are those of a checkout
+    os.environ["LOCKBENCH_BIN"] = lockbench or ""
+    report.write(str(made), run, trials, home=report.Home("../../index.html", "../index.html", folder.name))
+    return run
+
+
+def size_of(path):
+    size, unit = float(path.stat().st_size), 0
+    while size >= 1000 and unit < 2:
+        size, unit = size / 1000, unit + 1
+    return f"{size:.{1 if unit == 2 else 0}f} {UNITS[unit]}"
+
+
+def files_of(folder):
+    """Links to its files, below results/."""
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".md"]
+    return ", ".join(f"[{path.relative_to(folder)}]({path.relative_to(ROOT / 'results')}) ({size_of(path)})" for path in paths)
+
+
+def entry(folder, run, text):
+    cells = run_folder.lock_cells(run)
+    verdicts = collections.Counter(cell["verdict"] for cell in cells)
+    came = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in run_folder.VERDICTS if verdicts[verdict])
+    asked = [f"{len({cell[key] for cell in cells})} {word}{'s' if len({cell[key] for cell in cells}) > 1 else ''}" for key, word in (("system", "system"), ("scenario", "scenario"), ("guard", "guard"))]
+    yield f"## {folder.name}\n"
+    yield f"**[Open the report]({folder.name}/report.html)**: {', '.join(asked)}; {came}.\n"
+    if text:
+        yield f"What it is for: {text}.\n"
+    yield f"{run_folder.versions_line(run)} Played {str(run.get('started_utc', ''))[:10]} with lockbench {run['tool'].get('version', '?')} ({run['tool'].get('commit', '?')}).\n"
+    for picture in sorted(folder.glob("figures/*.png")):
+        yield f"![{picture.stem} of {folder.name}]({folder.name}/figures/{picture.name})\n"
+    yield f"Files: {files_of(folder)}.\n"
+
+
+def write_hunt(folder, site):
+    """The page of a hunt."""
+    made = site / "results" / folder.name
+    shutil.copytree(folder, made, ignore=shutil.ignore_patterns("*.md"), dirs_exist_ok=True)
+    done = subprocess.run([sys.executable, ROOT / "plots/hunt_table.py", f"results/{folder.name}"], cwd=ROOT, capture_output=True, text=True, check=True)
+    page = io.StringIO()
+    print(f"# {folder.name}: a hunt\n\n[What a hunt is, and how to read this](../../docs/hunt.md).\n\n{done.stdout}\n\n## Files\n", file=page)
+    for system in sorted(path for path in folder.iterdir() if path.is_dir()):
+        print(f"- `{system.name}`: {files_of(system).replace('(' + folder.name + '/', '(')}", file=page)
+    (made / "index.md").write_text(page.getvalue())
+
+
+def write(site, lockbench):
+    """Pages and files of all published folders below `site`, the source of the pages."""
+    runs, hunts = published()
+    texts, lines = what_for(), ["# The data: every published run\n", "Each run has a report that you can filter by version, library and guard. A cell opens its trial, where that is published.",
+                                "[Schema of the files](SCHEMA.md). To play one again: its command stands at the end of its report.\n"]
+    for folder in runs:
+        lines += entry(folder, written(folder, site, lockbench), texts.get(folder.name))
+    for folder in hunts:
+        write_hunt(folder, site)
+        lines += [f"## {folder.name}\n", f"**[Open the table]({folder.name}/index.md)**: a hunt of {len(list(folder.glob('*/hunt.csv')))} systems. What it is for: {texts.get(folder.name, '')}.\n"]
+    (site / PLACE).write_text("\n".join(lines) + "\n")
