@@ -95,7 +95,7 @@ static const struct lb_cli_option table[] = {
     {"--budget", NULL, BUDGET, LB_ARG_HUNT, "TIME",
      "ends after so long, as in 90s, 10m, 2h; of several systems each gets its share (default: when it is whole)"},
     {"--without", NULL, LIST, LB_ARG_HUNT, "WORD,...",
-     "leaves out kinds of faults by the first words of their ids, as in restart,kill,client-3. What is left out is not known to be harmless",
+     "leaves out kinds of faults by the first words of their ids, client-3, and the order by lineage, as in restart,kill,client-3. What is left out is not known to be harmless",
      AT(without)},
     {"--only", NULL, TEXT, LB_ARG_TAP, "STATEMENT", "tests those statements alone that have this in their text",
      AT(only)},

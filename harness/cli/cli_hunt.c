@@ -18,6 +18,8 @@
 #include "cli.h"
 #include "hunt/tell.h"
 #include "hunt/keep.h"
+#include "hunt/rests.h"
+#include "hunt/search.h"
 #include "hunt/space.h"
 #include "run/about.h"
 #include "run/rundir.h"
@@ -238,15 +240,17 @@ static int find_systems(const struct lb_args *args, struct lb_system *systems, i
 
 /* Not among the lines of the list. */
 static void count_list(const struct lb_system *system, const struct lb_hunt_space *space, size_t audited) {
+  char rests[200];
   size_t run = 0, sound = 0;
+  lb_hunt_rests_say(space->system.rests, rests, sizeof rests);
   for (size_t i = 0; i < space->count; i++) {
     run += space->timeline[i].pruned == LB_HUNT_RUN;
     sound += lb_hunt_prune_is_sound(space->timeline[i].pruned);
   }
   fprintf(
       stderr,
-      "%s: %zu timelines, of which %zu run, %zu are pruned (%zu of them run as a check), and %zu are beyond the bounds\n",
-      system->name, space->count, run, sound, audited, space->count - run - sound);
+      "%s: %zu timelines, of which %zu run, %zu are pruned (%zu of them run as a check), and %zu are beyond the bounds; a grant rests on %s\n",
+      system->name, space->count, run, sound, audited, space->count - run - sound, *rests ? rests : "nothing known");
 }
 
 static void mark_drawn(const struct lb_hunt_space *space, uint64_t seed, bool *ret, size_t *ret_count) {
@@ -261,6 +265,16 @@ static void mark_drawn(const struct lb_hunt_space *space, uint64_t seed, bool *r
   }
 }
 
+/* By the index of a timeline: which one it is in the order of the hunt, from 1; 0 = it is not run. Malloc'd. */
+static size_t *find_places(const struct lb_hunt_space *space, uint64_t seed) {
+  size_t *order, count, places = 0, *ret = lb_need(calloc(space->count + 1, sizeof *ret));
+  lb_hunt_search_order(space, seed, &order, &count);
+  for (size_t i = 0; i < count; i++)
+    if (ret[order[i]] == 0) ret[order[i]] = ++places;
+  free(order);
+  return ret;
+}
+
 static void print(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t, bool drawn, FILE *file) {
   struct lb_hunt_timeline other;
   char id[LB_HUNT_ID_MAX];
@@ -271,17 +285,22 @@ static void print(const struct lb_hunt_space *space, const struct lb_hunt_timeli
     lb_hunt_timeline_id(&other, id);
     fprintf(file, "\t%sas %s", drawn ? "audited, " : "", id);
   }
-  fputc('\n', file);
 }
 
-/* One line per timeline: id, regime, "run" or why not, and of one that is soundly pruned "as ID", with "audited, " in
- * front if a hunt with this seed runs it all the same. In the order of the space. How many are drawn so. */
+/* One line per timeline: id, regime, "run" or why not; of one that is run "place N", where the order of the hunt has it;
+ * of one that is soundly pruned "as ID", with "audited, " in front if a hunt with this seed runs it all the same. In the
+ * order of the space. How many are drawn so. */
 static size_t space_print(const struct lb_hunt_space *space, uint64_t seed, FILE *file) {
-  size_t count;
+  size_t count, *place = find_places(space, seed);
   bool *drawn = lb_need(calloc(space->count + 1, sizeof *drawn));
   mark_drawn(space, seed, drawn, &count);
-  for (size_t i = 0; i < space->count; i++) print(space, &space->timeline[i], drawn[i], file);
+  for (size_t i = 0; i < space->count; i++) {
+    print(space, &space->timeline[i], drawn[i], file);
+    if (place[i]) fprintf(file, "\tplace %zu", place[i]);
+    fputc('\n', file);
+  }
   free(drawn);
+  free(place);
   return count;
 }
 

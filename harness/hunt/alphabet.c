@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "network/sandbox.h"
+#include "rests.h"
 
 /* What a system has to have. */
 enum {
@@ -284,6 +285,7 @@ void lb_hunt_system_of(const struct lb_protocol *p, const struct lb_topology *t,
       .client_wall = p->traits & LB_TRAIT_CLIENT_CLOCK,
       .detector_ms = t->detector_ms,
       .start_ms = t->start_ms,
+      .rests = lb_hunt_rests_of(p, t),
       .least_ttl_ms = family->least_ttl_ms ? family->least_ttl_ms(t, false) : 0,
   };
   snprintf(ret->name, sizeof ret->name, "%s@%s", p->name, t->name);

@@ -100,6 +100,7 @@ struct lb_hunt_system {
   bool client_wall;     /* its correctness depends on the wall clock of clients */
   int64_t detector_ms;  /* how long a server is silent until a failover; 0 = the others do not watch */
   int64_t start_ms;     /* processor time until its servers are there, about */
+  unsigned rests;       /* on what a grant rests: bits of rests.h */
   int64_t least_ttl_ms; /* the shortest lease that the servers grant; 0 = any */
 };
 /* Fills it in from the tables of both (system.c). Nothing is started; whether this machine has namespaces is looked

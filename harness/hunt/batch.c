@@ -157,6 +157,11 @@ static int ended(void *of, const struct lb_job *job, const struct lb_outcome *re
   size_t timeline = timed_of(p, job->cell)->timeline;
   lb_hunt_journal_add(journal_of(p, batch), timeline, job->plan.guard, outcome, result->why);
   if (p->batches->trial) p->batches->trial(p->batches->display, timeline, job->plan.guard, result);
+  if (p->batches->history && result->history_kept) {
+    char path[PATH];
+    snprintf(path, sizeof path, "%s/histories/%s.hist", p->batches->dir->partial, job->plan.name);
+    p->batches->history(p->batches->display, timeline, path);
+  }
   cell->running--;
   cell->decided += outcome != LB_HUNT_UNDECIDED;
   cell->undecided += outcome == LB_HUNT_UNDECIDED;

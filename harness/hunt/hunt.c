@@ -12,7 +12,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/need.h"
+#include "history/history_load.h"
 #include "replay.h"
+#include "rests.h"
 #include "sample.h"
 #include "search.h"
 
@@ -143,10 +145,37 @@ static void count_ran(struct lb_hunt *h) {
         h->space.timeline[i].pruned == LB_HUNT_RUN && lb_hunt_count_decided(lb_hunt_journal_seen(&h->journal, i)) > 0;
 }
 
+/* The history of a trial without a fault: what did the grant rest on? */
+static void history(void *to, size_t timeline, const char *path) {
+  struct lb_hunting *g = to;
+  struct lb_history history;
+  struct lb_error err;
+  char said[200];
+  (void)timeline;
+  if (g->h->journal.seen || lb_history_load(path, NULL, &history, &err) < 0) return;
+  unsigned rests = lb_hunt_rests_see(&g->h->space.system, &history, said, sizeof said);
+  lb_history_clear(&history);
+  lb_hunt_journal_note(&g->h->journal, rests, said);
+}
+
+/* The first trial of a hunt, unless an earlier part of it has played that. */
+static int see_lineage(struct lb_hunting *g) {
+  size_t first = 0; /* L0 */
+  struct lb_hunt_batch batch = {
+      .timeline = &first, .count = 1, .guards = 1u << g->order->guard, .repeats = 1, .again = LB_HUNTING_AGAIN};
+  if (g->h->space.switches.no_lineage) return 0;
+  g->batches.history = history;
+  int r = g->h->journal.seen ? 0 : lb_hunting_play(g, &batch, 1);
+  g->batches.history = NULL;
+  if (g->h->journal.seen) g->h->space.system.rests = g->h->journal.rests;
+  return r;
+}
+
 static int hunt_all(struct lb_hunting *g) {
   size_t *order, count;
-  int r;
-  lb_hunt_search_order(&g->h->space, g->order->seed, &order, &count);
+  int r = see_lineage(g);
+  if (r < 0) return r;
+  g->first = g->h->first = lb_hunt_search_order(&g->h->space, g->order->seed, &order, &count);
   do {
     r = lb_hunt_search(g, order, count);
     if (g->order->shard.of > 0) return free(order), r;

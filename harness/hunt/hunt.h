@@ -73,6 +73,7 @@ struct lb_hunt { /* its result. Released with lb_hunt_clear() */
   size_t wanted[LB_HUNT_FAULTS_MAX + 1]; /* timelines with so many faults that the space would run */
   size_t ran[LB_HUNT_FAULTS_MAX + 1];    /* those that were */
   size_t held[LB_HUNT_FAULTS_MAX + 1];   /* not run, as they contain a minimal set: LB_HUNT_LEASE */
+  size_t first;                          /* of the order, chosen by lineage */
   size_t audited, audit_new;             /* of those a sample was run all the same; so many of it did not break */
   unsigned stopped_by
       [LB_GUARD_COUNT]; /* of the minimal sets within a lease: those under this guard that did no damage in any trial */

@@ -20,6 +20,7 @@ struct lb_hunting {
   lb_ns begin;
   struct lb_hunt_ahead ahead;
   lb_ns estimated;      /* when live.left_s was */
+  size_t first;         /* timelines of the order that come first by lineage, behind the controls */
   double share;         /* of the budget: what is played now may take until then */
   struct lb_error *err; /* one line, where a function below fails */
 };

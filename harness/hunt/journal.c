@@ -52,6 +52,19 @@ static int take_line(struct lb_hunt_journal *b, char *line) {
   return 0;
 }
 
+#define RESTS "# rests on "
+
+/* What a trial said of the grant; shards say it each for itself, and the first counts. */
+static int take_note(struct lb_hunt_journal *b, const char *line) {
+  unsigned rests;
+  int end = 0;
+  if (sscanf(line, RESTS "%x: %n", &rests, &end) != 1 || end == 0) return -EINVAL;
+  if (b->seen) return 0;
+  b->seen = true, b->rests = rests;
+  snprintf(b->said, sizeof b->said, "%.*s", (int)strcspn(line + end, "\n"), line + end);
+  return 0;
+}
+
 /* `of` stands in the first line. An empty file is a new one. */
 static int take(struct lb_hunt_journal *b, const char *path, const char *of, struct lb_error *err) {
   char line[LINE];
@@ -65,7 +78,7 @@ static int take(struct lb_hunt_journal *b, const char *path, const char *of, str
   for (long at; at = ftell(b->file), fgets(line, sizeof line, b->file);) {
     number++;
     if (!strchr(line, '\n')) return ftruncate(fileno(b->file), at) < 0 ? -errno : 0; /* cut off by a death */
-    if (take_line(b, line) < 0)
+    if ((*line == '#' ? take_note(b, line) : take_line(b, line)) < 0)
       return lb_refuse(err, "%s:%d: found '%.100s', expected TIMELINE,GUARD,RESULT", path, number, line);
   }
   return 0;
@@ -95,6 +108,14 @@ void lb_hunt_journal_add(struct lb_hunt_journal *journal, size_t timeline, enum 
   if (length >= (int)sizeof line) line[(length = (int)sizeof line - 1) - 1] = '\n';
   if (write(fd, line, (size_t)length) != length) journal->failed = true, end = ftruncate(fd, end); /* no half line */
   count(journal, timeline, guard, outcome, why);
+}
+
+void lb_hunt_journal_note(struct lb_hunt_journal *b, unsigned rests, const char *said) {
+  int fd = fileno(b->file);
+  lseek(fd, 0, SEEK_END);
+  b->seen = true, b->rests = rests;
+  snprintf(b->said, sizeof b->said, "%s", said);
+  if (dprintf(fd, RESTS "%x: %s\n", rests, b->said) < 0) b->failed = true;
 }
 
 const struct lb_hunt_count *lb_hunt_journal_seen(const struct lb_hunt_journal *journal, size_t timeline) {

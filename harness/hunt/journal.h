@@ -70,6 +70,9 @@ struct lb_hunt_journal {
   struct lb_hunt_doubt (*doubt)[LB_GUARD_COUNT]; /* by the index of the timeline, and guard */
   struct lb_hunt_replay *replay;                 /* by the index of the timeline */
   size_t trials, undecided;                      /* of all of them */
+  bool seen;                                     /* a trial said what the grant rests on: ... */
+  unsigned rests;                                /* ... bits of rests.h ... */
+  char said[200];                                /* ... and what it said */
   FILE *file;
   bool failed; /* a line could not be written */
 };
@@ -82,6 +85,8 @@ int lb_hunt_journal_open(struct lb_hunt_journal *journal, const struct lb_hunt_s
 /* One more trial, in memory and in the file. */
 void lb_hunt_journal_add(struct lb_hunt_journal *journal, size_t timeline, enum lb_guard guard,
                          enum lb_hunt_outcome outcome, const char *why);
+/* What a trial said the grant rests on, in memory and in the file: a hunt that goes on keeps its order. */
+void lb_hunt_journal_note(struct lb_hunt_journal *journal, unsigned rests, const char *said);
 /* What came of a timeline under the guard of the hunt. */
 const struct lb_hunt_count *lb_hunt_journal_seen(const struct lb_hunt_journal *journal, size_t timeline);
 /* True if its latest undecided trials had the same reason to the letter: then another one would have it, too. (What is

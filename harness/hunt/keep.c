@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "run/about.h"
 #include "replay.h"
+#include "rests.h"
 #include "simplify.h"
 
 enum { PATH = 4200 };
@@ -191,16 +192,18 @@ static json_t *sitting_json(const struct lb_hunt_sitting *s, const struct lb_hun
 
 int lb_hunt_keep_sitting(const struct lb_hunt_sitting *s, const struct lb_hunt *h, const struct lb_hunt_order *order,
                          struct lb_error *err) {
-  char path[PATH];
+  char path[PATH], rests[200];
   snprintf(path, sizeof path, "%s/hunt.json", order->folder);
+  lb_hunt_rests_say(h->space.system.rests, rests, sizeof rests);
   json_t *sittings = earlier(path), *one = sitting_json(s, h, order);
   int r = json_array_append_new(sittings, one) < 0 ? -EILSEQ : 0;
   if (r < 0) json_decref(sittings);
   else
-    r = lb_about_write(json_pack("{s:i, s:s, s:I, s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "schema_version", 2, "system",
-                                 h->space.system.name, "seed", (json_int_t)order->seed, "faults_max", order->faults_max,
-                                 "guard", lb_guard_name(order->guard), "settings", settings_json(order), "without",
-                                 without_json(order), "replays", replays_json(h), "sets", sets_json(h), "sittings",
+    r = lb_about_write(json_pack("{s:i, s:s, s:I, s:i, s:s, s:o, s:o, s:s, s:s, s:o, s:o, s:o}", "schema_version", 2,
+                                 "system", h->space.system.name, "seed", (json_int_t)order->seed, "faults_max",
+                                 order->faults_max, "guard", lb_guard_name(order->guard), "settings",
+                                 settings_json(order), "without", without_json(order), "rests_on", rests, "first_trial",
+                                 h->journal.said, "replays", replays_json(h), "sets", sets_json(h), "sittings",
                                  sittings),
                        path);
   return r < 0 ? lb_error(err, r, "cannot write %s: %s", path, strerror(-r)) : 0;

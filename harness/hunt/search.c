@@ -13,10 +13,11 @@
 
 #include "base/need.h"
 #include "base/rng.h"
+#include "lineage.h"
 #include "sample.h"
 
-/* MOST: timelines that are looked at in one round. */
-enum { MOST = 400, AGAIN = LB_HUNTING_AGAIN };
+/* MOST: timelines that are looked at in one round. WINDOW: of the first ones by lineage. */
+enum { MOST = 400, WINDOW = 20, AGAIN = LB_HUNTING_AGAIN };
 /* Shares of a budget: until when is looked at timelines, and until when is asked about what was found. The rest is for
  * simpler forms, replays and guards. */
 #define LOOK_UNTIL 0.6
@@ -29,6 +30,7 @@ struct round {
   const size_t *order;
   size_t order_count;
   bool looks; /* else only what was found is asked about */
+  bool first; /* some of the first ones by lineage are left: it looks at nothing else but controls */
   size_t *timeline[PART_COUNT];
   size_t count[PART_COUNT];
   bool *taken; /* by the index of the timeline: it is looked at in this round */
@@ -36,8 +38,11 @@ struct round {
 
 /* ---- what is wanted ---------------------------------------------------------------------------------------------- */
 
+/* A control has had a trial that says what the grant rests on. */
 static bool was_asked(const struct lb_hunting *g, size_t timeline) {
-  return lb_hunting_knows(g, timeline) || lb_hunt_journal_seen(&g->h->journal, timeline)->of[LB_HUNT_UNDECIDED] > 0;
+  const struct lb_hunt_count *count = lb_hunt_journal_seen(&g->h->journal, timeline);
+  unsigned asked = lb_hunt_count_decided(count) + count->of[LB_HUNT_UNDECIDED];
+  return asked > (g->h->space.timeline[timeline].fault_count == 0);
 }
 
 static void add(struct round *r, enum part part, size_t timeline) { r->timeline[part][r->count[part]++] = timeline; }
@@ -68,6 +73,36 @@ static bool look(struct round *r, size_t faults, bool open) {
   return left;
 }
 
+static bool knows_parts(const struct lb_hunting *g, size_t timeline) {
+  struct lb_hunt_timeline part[LB_HUNT_SUBSETS_MAX];
+  size_t count = lb_hunt_space_subsets(&g->h->space, &g->h->space.timeline[timeline], part);
+  bool knows = true;
+  for (size_t i = 0; i < count && knows; i++) {
+    ptrdiff_t at =
+        part[i].fault_count > 0 && part[i].pruned == LB_HUNT_RUN ? lb_hunt_space_find(&g->h->space, &part[i]) : -1;
+    knows = at < 0 || was_asked(g, (size_t)at);
+  }
+  return knows;
+}
+
+/* Where time may run out the first ones by lineage come first, some at a time: each behind its parts. True if some of
+ * them are left. */
+static bool look_first(struct round *r) {
+  const struct lb_hunting *g = r->g;
+  size_t seen = 0;
+  for (size_t i = LB_HUNT_CONTROLS; i < LB_HUNT_CONTROLS + g->first && i < r->order_count && seen < WINDOW; i++) {
+    size_t t = r->order[i];
+    if (was_asked(g, t) || lb_hunting_is_held(g, t) || is_elsewhere(g, g->h->space.timeline[t].fault_count, i) ||
+        lb_hunt_journal_part_broke(&g->h->journal, t, LB_HUNT_LEASE))
+      continue;
+    seen++;
+    if (!knows_parts(g, t)) continue;
+    r->taken[t] = true;
+    add(r, LOOKING, t);
+  }
+  return seen > 0;
+}
+
 /* Where time may run out one of each mechanism comes first. How many it takes. */
 static size_t confirm(struct round *r, size_t faults) {
   size_t *wanting;
@@ -85,9 +120,10 @@ static size_t confirm(struct round *r, size_t faults) {
  * confirmed, they are not confirmed. */
 static void search(struct round *r) {
   bool left = false, open = false;
-  for (size_t faults = 0; faults <= (size_t)r->g->order->faults_max; faults++) {
+  size_t most = r->first ? 0 : (size_t)r->g->order->faults_max;
+  for (size_t faults = 0; faults <= most; faults++) {
     if (r->looks && !(faults > 1 && left)) left |= look(r, faults, open) && faults > 0;
-    open |= !open && !(r->g->order->shard.of > 0 && faults > 1) && confirm(r, faults) > 0;
+    open |= !open && !r->first && !(r->g->order->shard.of > 0 && faults > 1) && confirm(r, faults) > 0;
     r->g->live.faults = faults;
   }
 }
@@ -186,8 +222,9 @@ static size_t collect_wanted(struct round *r) {
   memset(r->count, 0, sizeof r->count);
   memset(r->taken, 0, r->g->h->space.count * sizeof *r->taken);
   lb_hunting_find_sets(r->g);
+  r->first = r->looks && r->g->order->budget_s > 0 && look_first(r);
   search(r);
-  if (r->g->order->shard.of > 0) return count_all(r);
+  if (r->first || r->g->order->shard.of > 0) return count_all(r);
   if (count_all(r) == 0) audit(r);
   r->count[AUDIT] = lb_hunt_sample_open(r->g, r->timeline[AUDIT]);
   r->count[CLOSER] = lb_hunt_sample_closer(r->g, r->timeline[CLOSER]);
@@ -262,9 +299,8 @@ int lb_hunt_search(struct lb_hunting *g, const size_t order[], size_t count) {
   return r;
 }
 
-/* The order of a hunt. Few faults come before many. Inside a number of faults every pair (or triple) of kinds gets its
- * turn before any gets a second one. Which of its timelines is played then is drawn: so a hunt that is stopped has seen
- * a bit of everything. */
+/* The order: inside a number of faults every pair (or triple) of kinds gets its turn before any gets a second one. Which
+ * of its timelines is played then is drawn: so a hunt that is stopped has seen a bit of everything. */
 
 enum { PURPOSE_ORDER = 0x68756e74 }; /* a stream of its own */
 enum { GROUPS = LB_HUNT_KIND_COUNT * LB_HUNT_KIND_COUNT * LB_HUNT_KIND_COUNT };
@@ -310,6 +346,9 @@ static void take_turns(struct entry *entries, size_t count, size_t faults, size_
 
 struct order {
   const struct lb_hunt_space *space;
+  size_t *near; /* by lineage */
+  size_t near_count;
+  bool *is_near; /* by the index of the timeline */
   uint64_t seed;
   struct entry *entries;
   size_t *seen;
@@ -321,7 +360,7 @@ static size_t collect(struct order *o, size_t faults) {
   size_t count = 0;
   for (size_t i = 0; i < o->space->count; i++) {
     const struct lb_hunt_timeline *t = &o->space->timeline[i];
-    if (t->fault_count == faults && t->pruned == LB_HUNT_RUN)
+    if (t->fault_count == faults && t->pruned == LB_HUNT_RUN && !o->is_near[i])
       o->entries[count++] = (struct entry){.index = i, .group = group_of(t)};
   }
   return count;
@@ -332,6 +371,11 @@ static void add_controls(struct order *o) {
   for (size_t i = 0; i < LB_HUNT_CONTROLS && count > 0; i++) o->index[o->count++] = o->entries[i % count].index;
 }
 
+/* Some of those by lineage, from this one on. */
+static void add_near(struct order *o, size_t from, size_t to) {
+  for (size_t i = from; i < to; i++) o->index[o->count++] = o->near[i];
+}
+
 static void add_stratum(struct order *o, size_t faults) {
   struct lb_rng rng = lb_rng_fork(o->seed, PURPOSE_ORDER, faults);
   size_t count = collect(o, faults);
@@ -340,16 +384,36 @@ static void add_stratum(struct order *o, size_t faults) {
   for (size_t i = 0; i < count; i++) o->index[o->count++] = o->entries[i].index;
 }
 
-void lb_hunt_search_order(const struct lb_hunt_space *space, uint64_t seed, size_t **ret, size_t *ret_count) {
+/* How many of those by lineage come before everything else. */
+static size_t count_first(const struct order *o) {
+  enum { SHARE = 20, LEAST = 20 };
+  size_t run = 0;
+  for (size_t i = 0; i < o->space->count; i++) run += o->space->timeline[i].pruned == LB_HUNT_RUN;
+  size_t first = run / SHARE > LEAST ? run / SHARE : LEAST;
+  return first < o->near_count ? first : o->near_count;
+}
+
+size_t lb_hunt_search_order(const struct lb_hunt_space *space, uint64_t seed, size_t **ret, size_t *ret_count) {
   struct order o = {.space = space, .seed = seed};
   size_t room = space->count + LB_HUNT_CONTROLS;
   o.entries = lb_need(calloc(room, sizeof *o.entries));
   o.seen = lb_need(calloc(GROUPS, sizeof *o.seen));
   o.index = lb_need(calloc(room, sizeof *o.index));
+  o.near = lb_need(calloc(room, sizeof *o.near));
+  o.is_near = lb_need(calloc(room, sizeof *o.is_near));
+  if (!space->switches.no_lineage) o.near_count = lb_hunt_lineage_first(space, seed, o.near);
+  for (size_t i = 0; i < o.near_count; i++) o.is_near[o.near[i]] = true;
+  size_t first = count_first(&o);
   add_controls(&o);
-  for (size_t faults = 1; faults <= LB_HUNT_FAULTS_MAX; faults++) add_stratum(&o, faults);
+  add_near(&o, 0, first);
+  add_stratum(&o, 1);
+  add_near(&o, first, o.near_count);
+  for (size_t faults = 2; faults <= LB_HUNT_FAULTS_MAX; faults++) add_stratum(&o, faults);
   free(o.entries);
   free(o.seen);
+  free(o.near);
+  free(o.is_near);
   *ret = o.index;
   *ret_count = o.count;
+  return first;
 }

@@ -10,9 +10,10 @@
 #define LB_HUNT_CONTROLS 20 /* how often a timeline without faults is run */
 
 /* Indices into space->timeline, malloc'd, into *ret: those without faults LB_HUNT_CONTROLS times in turns of their
- * regimes, all with one fault (shuffled by the seed), then those with two round-robin over pairs of kinds and shuffled
- * inside, then those with three likewise. Only what is run (LB_HUNT_RUN). The same space and seed give the same order. */
-void lb_hunt_search_order(const struct lb_hunt_space *space, uint64_t seed, size_t **ret, size_t *ret_count);
+ * regimes. Then the first ones by lineage (lineage.h), a twentieth of all; it returns how many. Then the others with one
+ * fault (shuffled by the seed), the others by lineage, those with two round-robin over pairs of kinds and shuffled
+ * inside, and those with three likewise. Only what is run (LB_HUNT_RUN). The same space and seed give the same order. */
+size_t lb_hunt_search_order(const struct lb_hunt_space *space, uint64_t seed, size_t **ret, size_t *ret_count);
 
 enum { LB_HUNTING_GUARD_TRIALS = 3, LB_HUNTING_OTHER_GUARDS = ((1 << LB_GUARD_COUNT) - 1) & ~(1 << LB_GUARD_NONE) };
 

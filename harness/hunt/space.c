@@ -227,14 +227,17 @@ int lb_hunt_timeline_of_id(const char *id, struct lb_hunt_timeline *ret, struct 
   return 0;
 }
 
-/* What a hunt is told to do without, in words: kinds of faults as ids have them, and client 3. One list of words reads
- * and writes them. */
+/* What a hunt is told to do without, in words: kinds of faults as ids have them, client 3, and lineage. One list of
+ * words reads and writes them. */
 
-enum { CLIENT_3 = LB_HUNT_KIND_COUNT, WORDS };
+enum { CLIENT_3 = LB_HUNT_KIND_COUNT, LINEAGE, WORDS };
 
-static const char *word_of(int word) { return word == CLIENT_3 ? "client-3" : lb_hunt_kinds[word].name; }
+static const char *word_of(int word) {
+  return word == CLIENT_3 ? "client-3" : word == LINEAGE ? "lineage" : lb_hunt_kinds[word].name;
+}
 
 static bool is_left_out(const struct lb_hunt_switches *switches, int word) {
+  if (word == LINEAGE) return switches->no_lineage;
   return word == CLIENT_3 ? switches->no_client_3 : switches->without >> word & 1;
 }
 
@@ -242,8 +245,9 @@ static int refuse(const char *found, struct lb_error *err) {
   const char *words[WORDS];
   for (int i = 0; i < WORDS; i++) words[i] = word_of(i);
   const char *near = lb_text_suggest(found, words, WORDS);
-  if (near) return lb_refuse(err, "--without %s: no kind of fault, nor client-3, did you mean '%s'?", found, near);
-  return lb_refuse(err, "--without %s: no kind of fault, nor client-3, see the ids of `hunt --list`", found);
+  if (near)
+    return lb_refuse(err, "--without %s: no kind of fault, client-3 or lineage, did you mean '%s'?", found, near);
+  return lb_refuse(err, "--without %s: no kind of fault, client-3 or lineage, see the ids of `hunt --list`", found);
 }
 
 int lb_hunt_switches_parse(const char *words, struct lb_hunt_switches *ret, struct lb_error *err) {
@@ -256,6 +260,7 @@ int lb_hunt_switches_parse(const char *words, struct lb_hunt_switches *ret, stru
     while (word < WORDS && strcmp(word_of(word), found) != 0) word++;
     if (word == WORDS) return refuse(found, err);
     if (word == CLIENT_3) ret->no_client_3 = true;
+    else if (word == LINEAGE) ret->no_lineage = true;
     else ret->without |= 1u << word;
     at += size;
   }

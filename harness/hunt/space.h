@@ -51,10 +51,11 @@ struct lb_hunt_timeline {
 struct lb_hunt_switches {
   unsigned without; /* kinds, 1 << enum lb_hunt_kind */
   bool no_client_3; /* timelines are written without it */
+  bool no_lineage;  /* the order is the seed's alone (lineage.h) */
 };
 #define LB_HUNT_WITHOUT_MAX 160
-/* Leaves out what the words say, as in "restart,client-3": kinds of faults, and the client that opens its session
- * afresh. 0, or -EINVAL with one line in err. */
+/* Leaves out what the words say, as in "restart,client-3": kinds of faults, the client that opens its session afresh,
+ * and the order by lineage. 0, or -EINVAL with one line in err. */
 int lb_hunt_switches_parse(const char *words, struct lb_hunt_switches *ret, struct lb_error *err);
 /* These words, in an order of their own; "" = nothing is left out. */
 void lb_hunt_switches_format(const struct lb_hunt_switches *switches, char ret[LB_HUNT_WITHOUT_MAX]);

@@ -10,6 +10,7 @@
 
 #include "audit.h"
 #include "replay.h"
+#include "rests.h"
 #include "simplify.h"
 
 /* Mechanisms: the same faults at another moment are no other set to a reader. Those that need what no machine does are
@@ -177,6 +178,14 @@ static void tell_replays(const struct lb_hunt *h, FILE *out) {
   fputs(".\n", out);
 }
 
+static void tell_lineage(const struct lb_hunt *h, FILE *out) {
+  char rests[200];
+  if (h->first == 0) return;
+  lb_hunt_rests_say(h->space.system.rests, rests, sizeof rests);
+  fprintf(out, "A grant rests on %s%s%s%s: %zu timelines came first for that.\n", rests, *h->journal.said ? " (" : "",
+          h->journal.said, *h->journal.said ? ")" : "", h->first);
+}
+
 static void tell_left_out(const struct lb_hunt *h, FILE *out) {
   char without[LB_HUNT_WITHOUT_MAX];
   lb_hunt_switches_format(&h->space.switches, without);
@@ -235,6 +244,7 @@ void lb_hunt_tell_legend(FILE *out) {
 void lb_hunt_tell_remarks(const struct lb_hunt *h, const struct lb_hunt_order *order, FILE *out) {
   tell_end(h, order, out);
   tell_replays(h, out);
+  tell_lineage(h, out);
   tell_left_out(h, out);
   lb_hunt_tell_audit(h, out);
   tell_guards(h, out);

@@ -34,7 +34,7 @@ run       : base scenario network servers own client theory trial plan backends:
 conform   : base network servers client run backends:backend,foreign,foreign_line,talk,registry
 cost      : base network servers client run backends:backend
 serve     : base story scenario network servers client trial run
-hunt      : base check scenario network servers client theory trial plan run backends:backend,registry
+hunt      : base history check scenario network servers client theory trial plan run backends:backend,registry
 show      : base scenario theory plan run
 cli       : base history check story scenario network servers own client theory trial plan run conform cost serve hunt show backends:foreign,registry
 '

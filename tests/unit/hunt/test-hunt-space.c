@@ -187,7 +187,8 @@ TEST(a_seed_chooses_the_order_and_nothing_else) {
   struct lb_hunt_system system = system_of("redis-token@sentinel");
   struct lb_hunt_space space;
   size_t count[3], *order[3];
-  assert_int_equal(lb_hunt_space_make(&system, 2, NULL, &space), 0);
+  struct lb_hunt_switches switches = {.no_lineage = true};
+  assert_int_equal(lb_hunt_space_make(&system, 2, &switches, &space), 0);
   for (int i = 0; i < 3; i++) order[i] = order_of(&space, i < 2 ? 7 : 8, &count[i]);
   assert_int_equal(count[0], count[2]);
   assert_memory_equal(order[0], order[1], count[0] * sizeof **order);
@@ -248,9 +249,10 @@ TEST(words_say_what_is_left_out) {
   lb_hunt_switches_format(&switches, said);
   assert_string_equal(said, "");
   assert_int_equal(lb_hunt_switches_parse("restart,client3", &switches, &err), -22);
-  assert_string_equal(err.text, "--without client3: no kind of fault, nor client-3, did you mean 'client-3'?");
+  assert_string_equal(err.text, "--without client3: no kind of fault, client-3 or lineage, did you mean 'client-3'?");
   assert_int_equal(lb_hunt_switches_parse("nonsense", &switches, &err), -22);
-  assert_string_equal(err.text, "--without nonsense: no kind of fault, nor client-3, see the ids of `hunt --list`");
+  assert_string_equal(err.text,
+                      "--without nonsense: no kind of fault, client-3 or lineage, see the ids of `hunt --list`");
 }
 
 /* A scenario as it is written, parsed; the text is the caller's. */
