@@ -44,10 +44,11 @@ static size_t foreign_count;
 static const struct {
   const char *topology;
   const struct lb_protocol *protocol;
-} to_use[] = {{"redis", &lb_redis_token}, {"sentinel", &lb_redis_token}, {"cluster", &lb_redis_token},
-              {"redis-x3", &lb_redlock},  {"zk", &lb_zk_sequential},     {"zk-x3", &lb_zk_sequential},
-              {"pg", &lb_pg_lease},       {"pg-async", &lb_pg_lease},    {"etcd", &lb_etcd_lease},
-              {"etcd-x3", &lb_etcd_lease}};
+} to_use[] = {{"redis", &lb_redis_token},  {"sentinel", &lb_redis_token},  {"cluster", &lb_redis_token},
+              {"redis-x3", &lb_redlock},   {"zk", &lb_zk_sequential},      {"zk-x3", &lb_zk_sequential},
+              {"pg", &lb_pg_lease},        {"pg-async", &lb_pg_lease},     {"etcd", &lb_etcd_lease},
+              {"etcd-x3", &lb_etcd_lease}, {"nats", &lb_nats_kv},          {"nats-x3", &lb_nats_kv},
+              {"maria", &lb_maria_row},    {"maria-async", &lb_maria_row}, {"memcached", &lb_memcached_cas}};
 
 const struct lb_protocol *lb_protocol_to_use(const char *topology) {
   for (size_t i = 0; i < sizeof to_use / sizeof *to_use; i++)

@@ -34,6 +34,8 @@ struct lb_args;
 int lb_cli_list_origins(void);
 /* `list expectations [SYSTEMS [SCENARIO...]]` (cli_expectations.c). An exit code. */
 int lb_cli_list_expectations(const struct lb_args *args);
+/* Which scenarios can be asked of args->where, and what it lacks for the others. */
+int lb_cli_list_for(const struct lb_args *args);
 /* Runs a script of plots/ in a process of its own, with these words and with what stands in `input` (NULL = our
  * standard input). What it prints goes to `output` (NULL = to our standard output, printable). Its exit code
  * (cli_report.c). */
@@ -102,6 +104,7 @@ struct lb_args {
   const char *only, *without, *from; /* from: a results folder */
   const char *on, *survive;          /* of `which`, lists */
   const char *hook;                  /* of a run, for the steps `operator` */
+  const char *where;                 /* of a list of scenarios: a topology or system */
   const char *as;                    /* of a history: names of its operations */
   int64_t lease_ms;                  /* ... the length of its leases; 0 = none was said */
   int faults;
@@ -130,7 +133,7 @@ enum {
   LB_ARG_JUDGE = 1 << 16,   /* -b -n -s -j -o -v --seed --resume --junit --baseline */
   LB_ARG_WHICH = 1 << 17,   /* --on --survive -g */
   LB_ARG_ALL = 1 << 18,     /* --all, of a story */
-  LB_ARG_LIST = 1 << 19,    /* --markdown */
+  LB_ARG_LIST = 1 << 19,    /* --markdown --for */
   LB_ARG_MERGE = 1 << 21,   /* -o -v, beside --json */
 };
 

@@ -376,6 +376,11 @@ static int list_command(const struct lb_args *args) {
   int r = LB_EXIT_OK;
   if (args->json && (args->word_count == 0 || strcmp(args->words[0], "expectations") != 0))
     return lb_complain(LB_EXIT_USAGE, "list --json: expected the word expectations before it");
+  if (args->where && (args->word_count != 1 || strcmp(args->words[0], "scenarios") != 0))
+    return lb_complain(LB_EXIT_USAGE, "list --for: expected the word scenarios before it");
+  if (args->where) return lb_cli_list_for(args);
+  if (lb_cli_names_own(args))
+    return lb_complain(LB_EXIT_USAGE, "list: expected --for TOPOLOGY beside servers of your own");
   if (args->word_count == 0 && args->markdown)
     return lb_complain(LB_EXIT_USAGE, "list --markdown: expected steps, guards, keys, counters or facts before it");
   if (args->word_count == 0) { /* all of it */
@@ -405,7 +410,7 @@ static int list_command(const struct lb_args *args) {
 const struct lb_cli_command lb_command_list = {
     "list",
     list_command,
-    LB_ARG_PLUGIN | LB_ARG_LIST | LB_ARG_JSON,
+    LB_ARG_PLUGIN | LB_ARG_LIST | LB_ARG_JSON | LB_ARG_OWN,
     "[protocols|peers|topologies|origins|scenarios|suites|steps|points|assumptions|expectations [SYSTEMS [SCENARIO...]]|guards|keys|counters|facts]",
     "lists what there is to run, or what the tables of docs/ have",
     NULL};

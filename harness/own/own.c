@@ -200,6 +200,22 @@ int lb_own_add(enum lb_own_what what, const char *value, struct lb_error *err) {
   return 0;
 }
 
+bool lb_own_suppose(const char *topology) {
+  size_t what = 0;
+  while (what < LB_OWN_COUNT && strcmp(lb_own_kinds[what]->topology, topology) != 0) what++;
+  if (what == LB_OWN_COUNT) return false;
+  const struct lb_own_kind *kind = lb_own_kinds[what];
+  const struct lb_topology *many = lb_topology_find(kind->many);
+  struct lb_own *own = &list[list_count++];
+  const struct lb_topology *like = many->family->independent ? lb_topology_find(kind->alone) : many;
+  *own = (struct lb_own){.kind = kind, .given_count = like->data_count};
+  make_topology(own);
+  own->topology.other_count = like->other_count;
+  own->topology.shards = like->shards;
+  lb_topology_add(&own->topology);
+  return true;
+}
+
 /* ---- what clients get ------------------------------------------------------------------------- */
 
 static struct lb_endpoint endpoint_of(const struct lb_own_address *at, const char *service, enum lb_own_login_of whom) {

@@ -100,6 +100,9 @@ extern const struct lb_own_kind *const lb_own_kinds[LB_OWN_COUNT];
 int lb_own_add(enum lb_own_what what, const char *value, struct lb_error *err);
 /* NULL behind the last. */
 struct lb_own *lb_own_at(size_t index);
+/* Adds "own-sentinel" as if servers were named, as many as those have that they stand for. Nothing can run there. False:
+ * there is no such kind. */
+bool lb_own_suppose(const char *topology);
 /* What clients get; it points into `own`, and the logins. Before lb_own_ask() it lists what was typed. `endpoint` has
  * room for LB_SERVERS_MAX. */
 void lb_own_target(const struct lb_own *own, struct lb_endpoint *endpoint, struct lb_target *ret);

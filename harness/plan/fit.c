@@ -96,7 +96,7 @@ static void miss(struct fitting *f, const char *format, ...) {
 
 static const char no_proxy[] = "no proxy stands before the servers";
 
-/* A step that needs servers of ours: it would hurt one, or has to look at one more closely than its owner lets us. */
+/* A step that is about a server, or about links. */
 static bool touches_servers(const struct lb_step *step) {
   if (lb_step_by_hand(step)) return false;
   bool of_server = (step->a.kind != LB_ROLE_NONE && !lb_role_is_client(step->a)) ||
@@ -105,31 +105,22 @@ static bool touches_servers(const struct lb_step *step) {
          lb_step_needs(step, LB_NEED_NETWORK | LB_NEED_SERVERS | LB_NEED_FAILOVER | LB_NEED_MEMBERS);
 }
 
-/* A server that can be told without asking who decides: of several that is not known. */
-static bool is_told(struct lb_role role, const struct lb_topology *t) {
-  bool alone = t->data_count == 1 && t->other_count == 0;
-  switch (role.kind) {
-    case LB_ROLE_NODE:
-    case LB_ROLE_ALL:
-    case LB_ROLE_SERVER_OF: return true;
-    case LB_ROLE_PRIMARY:
-    case LB_ROLE_CURRENT_PRIMARY:
-    case LB_ROLE_MAJORITY: return alone && role.number == 0;
-    default: return role.kind == LB_ROLE_NONE || lb_role_is_client(role);
-  }
-}
-
 /* A link between a client and a server, which a host of the trial stands in for (network/standin.h). */
-static bool is_of_stand_ins(const struct lb_step *step, const struct lb_topology *t) {
+static bool is_of_stand_ins(const struct lb_step *step) {
   bool links = lb_step_needs(step, LB_NEED_NETWORK) &&
                !lb_step_needs(step, LB_NEED_SERVERS | LB_NEED_FAILOVER | LB_NEED_MEMBERS);
   bool whole = step->a.kind == LB_ROLE_NONE && step->b.kind == LB_ROLE_NONE; /* heal */
-  return links && (whole || lb_role_is_client(step->a) || lb_role_is_client(step->b)) && is_told(step->a, t) &&
-         is_told(step->b, t);
+  return links && (whole || lb_role_is_client(step->a) || lb_role_is_client(step->b));
+}
+
+/* A look at what a server says to any client. What it has synced is seen from its machine alone. */
+static bool only_asks(const struct lb_step *step) {
+  enum lb_step_class class = lb_step_row(step)->class;
+  return (class == LB_STEP_OBSERVATION || class == LB_STEP_CONDITION) && !lb_step_needs(step, LB_NEED_SYNCS);
 }
 
 static bool hurts(const struct lb_step *step, const struct lb_topology *t) {
-  return t->own && touches_servers(step) && !is_of_stand_ins(step, t);
+  return t->own && touches_servers(step) && !is_of_stand_ins(step) && !only_asks(step);
 }
 
 /* A role of servers behind a proxy, which clients do not talk to. (A role without hosts there is cut off without

@@ -68,12 +68,13 @@ static int find_protocol(const char *name, const char *rest, const struct lb_pro
 
 static int find_row(const char *name, const struct lb_topology **ret, struct lb_error *err) {
   const char *words[WORDS_MAX];
-  size_t count = lb_topology_names(words, WORDS_MAX);
+  size_t count = lb_topology_names(words, WORDS_MAX - LB_OWN_COUNT);
   *ret = lb_topology_find(name);
   for (int i = 0; !*ret && i < LB_OWN_COUNT; i++) {
     const struct lb_own_kind *kind = lb_own_kinds[i];
     if (strcmp(kind->topology, name) == 0)
       return lb_refuse(err, "topology '%s' is servers of your own: expected %s %s", name, kind->option, kind->takes);
+    words[count++] = kind->topology;
   }
   return *ret ? 0 : unknown_word("topology", name, words, count, "topologies", err);
 }

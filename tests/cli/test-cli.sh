@@ -496,6 +496,12 @@ expect 'a report of no run' 2 'run.json' "$bin" report "$dir"
 says 'the help names the guards' 0 '-g, --guard GUARD,...  *runs only these guards: none, deadline, signal, recheck, claim or fence' env COLUMNS=120 "$bin" help
 "$bin" list steps >"$dir/steps"
 check 'all steps are listed with what they mean' grep -qx 'heal  *undoes every cut, slow, drop and hold' "$dir/steps"
+says 'scenarios for own servers: what can be asked' 0 '^lost-reply  *redis-token@own-sentinel$' "$bin" list scenarios --for own-sentinel
+says 'and what the others lack' 0 "^failover  *no: 'cut primary from replicas' would touch servers of your own" "$bin" list scenarios --for own-sentinel
+says 'for one lock' 0 '^redlock-late  *redlock@redis-x5$' "$bin" list scenarios --for redlock@redis-x5
+expect 'for a topology that is none' 2 "unknown topology 'own-sentinal', did you mean 'own-sentinel'" "$bin" list scenarios --for own-sentinal
+expect '--for of another list' 2 'list --for: expected the word scenarios before it' "$bin" list steps --for redis
+expect 'own servers of another list' 2 'list: expected --for TOPOLOGY beside servers of your own' "$bin" list scenarios --redis 127.0.0.1:1
 expect 'a table that is none' 2 'list suites --markdown: expected steps' "$bin" list suites --markdown
 expect 'a table without its name' 2 'list --markdown: expected steps' "$bin" list --markdown
 check '  those of clients, too' grep -q '^await client N has written within T  *waits until' "$dir/steps"

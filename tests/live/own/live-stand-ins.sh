@@ -43,8 +43,33 @@ check 'a server that is known by its name is found by it' is "$(verdicts named)"
 serve etcd-x3 <<'END'
 "$LOCKBENCH_TESTED" run partition -b etcd-lease@own-etcd,etcd-lease@etcd-x3 --etcd "$LOCKBENCH_ETCD" -n 1 -g none --again -o "$dir/etcd"
 END
-same() { verdicts "$1" | tr " " "\n" | sed "s/,[^,]*,/ /" | sort -u | grep -c .; } # so many answers to so many scenarios
+same() { verdicts "$1" | tr " " "\n" | sed "s/,[^,]*,/ /" | grep -v undecided | sort -u | grep -c .; } # so many answers to so many scenarios
 check 'a scenario comes out on somebody else s etcd as on ours' is "$(same etcd)" 1
+
+# Who decides is asked with the login, of whichever kind. The lost reply is that of the primary.
+serve sentinel <<'END'
+say() { for at in $(echo "$1" | tr , ' '); do redis-cli -h "${at%:*}" -p "${at#*:}" ACL SETUSER "$2" on ">$3" '~lockbench:*' '&*' +@all; done; }
+say "$LOCKBENCH_REDIS" locker pass-redis-4711
+say "$LOCKBENCH_SENTINELS" watcher pass-sentinel-4711
+printf '[redis]\nuser = locker\npassword = pass-redis-4711\n[sentinel]\nuser = watcher\npassword = pass-sentinel-4711\n' >"$dir/logins.ini"
+chmod 600 "$dir/logins.ini"
+"$LOCKBENCH_TESTED" run lost-reply partition -b redis-token@own-sentinel,redis-token@sentinel --sentinel "$LOCKBENCH_SENTINELS=lockbench" --auth "$dir/logins.ini" \
+  -n 1 -g none --again -o "$dir/sentinel"
+"$LOCKBENCH_TESTED" explain "$dir/sentinel" lost-reply redis-token@own-sentinel
+END
+check 'Sentinels and their servers are asked who is primary' is "$(same sentinel)" 2
+check 'with their logins' says 'seen  *primary is redis-1'
+check 'which stand nowhere' sh -c '! grep -r -- 4711 "$dir/sentinel" "$dir/out"'
+serve etcd-x3 <<'END'
+"$LOCKBENCH_TESTED" run dead-lease lost-release -b etcd-lease@own-etcd,etcd-lease@etcd-x3 --etcd "$LOCKBENCH_ETCD" -n 1 -g none --again -o "$dir/etcd-leader"
+END
+check 'and so are members of etcd' is "$(same etcd-leader)" 2
+if ls /usr/share/java/zookeeper.jar >/dev/null 2>&1; then
+  serve zk-x3 <<'END'
+"$LOCKBENCH_TESTED" run dead-lease lost-release -b zk-sequential@own-zookeeper,zk-sequential@zk-x3 --zookeeper "$LOCKBENCH_ZOOKEEPER" -n 1 -g none --again -o "$dir/zk"
+END
+  check 'and members of an ensemble' is "$(same zk)" 2
+fi
 
 # Kinds of servers that live-own.sh does not start.
 if command -v memcached >/dev/null; then
