@@ -138,6 +138,25 @@ static const char users[] = /* a statement a line */
     "FLUSH PRIVILEGES;\nCREATE USER root@'%';\nGRANT ALL ON *.* TO root@'%';\nCREATE USER lockbench@'%';\n"
     "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, INDEX, ALTER, PROCESS ON *.* TO lockbench@'%';\n";
 
+/* Its statements come on standard input, which is a shell's work; --extra-file of the script came with 10.6. */
+static int add_users(struct lb_cluster *cluster, const char *dir) {
+  char log[600], *server = lb_binary_find(cluster->topology->origin, NEED_MARIADBD);
+  snprintf(log, sizeof log, "%s/users.log", dir);
+  int r = server ? lb_proc_run(
+                       &(struct lb_proc_plan){
+                           .argv = (const char *const[]){"/bin/sh", "-c", "exec \"$0\" \"$@\" < users.sql", server,
+                                                         "--no-defaults", "--bootstrap", "--datadir=./data",
+                                                         "--tmpdir=.", "--innodb-log-file-size=8M", NULL},
+                           .dir = dir,
+                           .log = log,
+                           .root = lb_origin_root(cluster->topology->origin),
+                           .unprivileged = true},
+                       INSTALL_MS, &cluster->err)
+                 : lb_error(&cluster->err, -ENOENT, "mariadbd is not installed");
+  free(server);
+  return r > 0 ? lb_error(&cluster->err, -EIO, "mariadbd could not add users, see %s", log) : r;
+}
+
 /* Its script looks up the names of this machine unless it is forced. It splits some of its arguments at blanks, and the server a tmpdir at colons; that one is relative to the data
  * folder. */
 static int run_install(struct lb_cluster *cluster, const char *dir) {
@@ -149,21 +168,21 @@ static int run_install(struct lb_cluster *cluster, const char *dir) {
   FILE *out = fopen(extra, "we");
   bool written = out && fputs(users, out) >= 0;
   if (out) written = fclose(out) == 0 && written;
-  int r = written
-              ? lb_proc_run(
-                    &(struct lb_proc_plan){
-                        .argv = (const char *const[]){install, "--no-defaults", data, "--extra-file=users.sql",
-                                                      "--tmpdir=.", "--auth-root-authentication-method=normal",
-                                                      "--skip-test-db", "--force", "--innodb-log-file-size=8M", NULL},
-                        .dir = dir,
-                        .log = log,
-                        .root = lb_origin_root(cluster->topology->origin),
-                        .unprivileged = true},
-                    INSTALL_MS, &cluster->err)
-              : lb_error(&cluster->err, -EIO, "cannot write its input");
+  int r = written ? lb_proc_run(
+                        &(struct lb_proc_plan){
+                            .argv = (const char *const[]){install, "--no-defaults", data, "--tmpdir=.",
+                                                          "--auth-root-authentication-method=normal", "--skip-test-db",
+                                                          "--force", "--innodb-log-file-size=8M", NULL},
+                            .dir = dir,
+                            .log = log,
+                            .root = lb_origin_root(cluster->topology->origin),
+                            .unprivileged = true},
+                        INSTALL_MS, &cluster->err)
+                  : lb_error(&cluster->err, -EIO, "cannot write its input");
   free(install);
   if (r < 0) return lb_error_prefix(&cluster->err, "mariadb-install-db: ");
-  return r > 0 ? lb_error(&cluster->err, -EIO, "mariadb-install-db failed with status %d, see %s", r, log) : 0;
+  if (r > 0) return lb_error(&cluster->err, -EIO, "mariadb-install-db failed with status %d, see %s", r, log);
+  return add_users(cluster, dir);
 }
 
 /* Made now if there is none yet. Its name has the version, so a cache that outlives an upgrade is not used. */
