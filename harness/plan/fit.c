@@ -186,6 +186,8 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
     return lb_refuse(why, "the memory of %s has no limit that a lock could meet", t->family->service);
   if (step->policy && t->family->orders.policy && strcmp(step->policy, t->family->orders.policy) != 0)
     return lb_refuse(why, "%s gives up what was used least recently, and has no other policy", t->family->service);
+  if (step->verb == LB_STEP_UPGRADE && !t->family->stated)
+    return lb_refuse(why, "lockbench starts no %s on what another version of it left", t->family->name);
   if (lb_step_needs(step, LB_NEED_MEMBERS) && !t->family->left)
     return lb_refuse(why, "no server here says that it has left the others");
   return false;
@@ -337,6 +339,26 @@ static void check_stand_ins(struct fitting *f) {
   }
 }
 
+const struct lb_topology *lb_fit_next(const struct lb_scenario *scenario, const struct lb_topology *topology,
+                                      struct lb_error *err) {
+  *err = (struct lb_error){0};
+  if (!lb_scenario_upgrade(scenario) || topology->own) return NULL;
+  const struct lb_origin *origin = lb_origin_find(scenario->next, err);
+  return origin ? lb_topology_from(topology->base ? lb_topology_find(topology->base) : topology, origin) : NULL;
+}
+
+/* A restart as the same version would be another question. */
+static void check_next(struct fitting *f, const struct lb_scenario *scenario) {
+  struct lb_error err;
+  const struct lb_topology *next = lb_fit_next(scenario, f->topology, &err);
+  if (!lb_scenario_upgrade(scenario)) return;
+  if (!next) return miss(f, "next = %s: %s", scenario->next, err.text);
+  const char *missing = lb_topology_missing(next);
+  if (missing) return miss(f, "%s needs %s, which is not there", next->name, missing);
+  if (strcmp(lb_versions_of(f->topology), lb_versions_of(next)) == 0)
+    miss(f, "next = %s: its servers are '%s' already", scenario->next, lb_versions_of(next));
+}
+
 /* Programs, rights and our own library. */
 static void check_machine(struct fitting *f, const struct lb_scenario *scenario) {
   const char *missing = lb_topology_missing(f->topology);
@@ -351,6 +373,7 @@ static void check_machine(struct fitting *f, const struct lb_scenario *scenario)
     miss(f, "%s %s", f->protocol->name, version);
   if (lb_origin_root(f->topology->origin) && isolation->kind == LB_ISOLATION_NONE)
     miss(f, "a root of its own needs a sandbox: %s", isolation->why.text);
+  if (!f->why[0]) check_next(f, scenario);
   if (scenario->apart && f->topology->own) miss(f, "round_trip_ms would make the network of your own servers slow");
   if (f->topology->data_count > 0 && lb_scenario_needs(scenario, LB_NEED_ROOM) && isolation->kind == LB_ISOLATION_NONE)
     miss(f, "a disk that can be full needs a sandbox: %s", isolation->why.text);

@@ -20,6 +20,11 @@ enum lb_verdict lb_fit(const struct lb_cell *cell, char *why, size_t size);
  * does something to clients and their links only. */
 const struct lb_step *lb_fit_touches(const struct lb_scenario *scenario, const struct lb_topology *topology);
 
+/* The same servers as the version that the scenario starts next. NULL: it starts none, or that origin is not here, which
+ * err says. */
+const struct lb_topology *lb_fit_next(const struct lb_scenario *scenario, const struct lb_topology *topology,
+                                      struct lb_error *err);
+
 /* Whether every step of a timeline can be played on these servers: a failover means nothing where
  * there is one server. (A campaign leaves out what it cannot play.) What the machine lacks does not
  * count. */

@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "protocols.h"
 #include "network/sandbox.h"
+#include "plan/fit.h"
 #include "plan/peers.h"
 #include "version.h"
 
@@ -67,14 +68,21 @@ static bool is_asked(const struct lb_run_info *info, const char *topology) {
 }
 
 /* One that says nothing is asked again for the next cell: there may be few of those. */
+static void ask_version(struct lb_run_info *info, const struct lb_topology *t) {
+  struct lb_version *next = &info->versions[info->version_count];
+  if (!t || is_asked(info, t->name)) return;
+  next->topology = t->name;
+  if (lb_topology_version(t, next->text, sizeof next->text) == 0 && next->text[0]) info->version_count++;
+}
+
 static void ask_versions(struct lb_run_info *info, const struct lb_plan *plan) {
-  info->versions = lb_need(calloc(plan->cell_count + 1, sizeof *info->versions));
+  struct lb_error err;
+  info->versions = lb_need(calloc(2 * plan->cell_count + 1, sizeof *info->versions));
   for (size_t i = 0; i < plan->cell_count; i++) {
-    const struct lb_topology *t = plan->cells[i].topology;
-    struct lb_version *next = &info->versions[info->version_count];
-    if (plan->cells[i].skip[0] || is_asked(info, t->name)) continue;
-    next->topology = t->name;
-    if (lb_topology_version(t, next->text, sizeof next->text) == 0 && next->text[0]) info->version_count++;
+    const struct lb_cell *cell = &plan->cells[i];
+    if (cell->skip[0]) continue;
+    ask_version(info, cell->topology);
+    ask_version(info, lb_fit_next(cell->scenario, cell->topology, &err));
   }
 }
 

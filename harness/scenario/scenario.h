@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "premise.h"
 
-enum { LB_SYSTEM_MAX = 160 }; /* bytes of a system's name, "PROTOCOL@TOPOLOGY:ORIGIN" */
+enum { LB_NAME_MAX = 200, LB_SYSTEM_MAX = 160 }; /* the second:  bytes of a system's name, "PROTOCOL@TOPOLOGY:ORIGIN" */
 
 /* What a client does before it touches the resource, chosen per cell. A guard protects the resource, not the lock:
  * whatever it does, two clients may still believe that they hold. Under any guard but `none` a trial is therefore
@@ -170,7 +170,8 @@ struct lb_scenario {
   /* [servers] storage = memory | disk; default: memory with a timeline or a campaign, disk without.
    * A topology may win over it (servers/topology.h). */
   bool memory_storage;
-  int trials; /* [scenario] trials: default number of trials per cell */
+  char next[LB_NAME_MAX]; /* the origin of `restart A as next`; "" = not given */
+  int trials;             /* [scenario] trials: default number of trials per cell */
   /* [scenario] control = yes: nothing in it can cost a correct lock its exclusion, so other scenarios
    * are compared with it. Refused beside a fault and beside past_lease. */
   bool control;
@@ -193,6 +194,8 @@ void lb_scenario_copy(const struct lb_scenario *scenario, struct lb_scenario *re
 /* True if a run may give this key several values, `-s KEY=VALUE,VALUE`: a variant of the scenario for
  * each. Not of keys that are lists themselves. */
 bool lb_scenario_varies(const char *key);
+/* The first step that starts a server as its next version; NULL = none. */
+const struct lb_step *lb_scenario_upgrade(const struct lb_scenario *scenario);
 /* Whether it is asked of this system by default: `systems` has it, or is not given. The same of a guard in a suite. */
 bool lb_scenario_asks(const struct lb_scenario *scenario, const char *system);
 bool lb_scenario_asks_under(const struct lb_scenario *scenario, enum lb_guard guard);
@@ -225,6 +228,7 @@ enum lb_scenario_type {
   LB_KEY_YES_NO,       /* bool, `yes` or `no` */
   LB_KEY_STORAGE,      /* bool, `memory` or `disk` */
   LB_KEY_WORD,         /* int: the place of the value in `words` */
+  LB_KEY_NAME,         /* char[LB_NAME_MAX]: it owns no memory, so `-s` can change it */
   LB_KEY_OPTION,       /* one more text of `options` */
   LB_KEY_STEP,         /* one more struct lb_step of the timeline or the campaign */
   LB_KEY_FACT,         /* char * */
@@ -240,6 +244,7 @@ enum lb_scenario_key_flag {
   LB_KEY_LOAD = 1 << 4,     /* of a pure workload: refused beside a timeline */
   LB_KEY_CAMPAIGN = 1 << 5, /* read by a campaign only */
   LB_KEY_DELAY = 1 << 6,    /* read by steps that name it */
+  LB_KEY_NEXT = 1 << 9,     /* the same of the next version */
   LB_KEY_APART = 1 << 7,    /* only of a load: its hosts have links of their own if it is given */
   LB_KEY_OWN = 1 << 8,      /* `like` does not bring it */
 };

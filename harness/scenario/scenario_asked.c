@@ -10,6 +10,10 @@ static bool is_back(const struct lb_step *step, const struct lb_step *jump) {
          step->offset_ms == -jump->offset_ms && lb_role_equal(step->a, jump->a);
 }
 
+static bool restarts(const struct lb_step *step) {
+  return step->verb == LB_STEP_RESTART || step->verb == LB_STEP_UPGRADE;
+}
+
 static bool takes_time(const struct lb_step *step) {
   enum lb_step_class class = lb_step_row(step)->class;
   return class == LB_STEP_PAUSES || class == LB_STEP_CONDITION;
@@ -21,7 +25,7 @@ static size_t end_of(const struct lb_scenario *scenario, size_t fault) {
   bool took_time = false;
   for (size_t i = fault + 1; i < scenario->step_count; i++) {
     bool cured = lb_step_undoes(&steps[i], &steps[fault]);
-    if (is_back(&steps[i], &steps[fault]) || (cured && (took_time || steps[i].verb != LB_STEP_RESTART))) return i;
+    if (is_back(&steps[i], &steps[fault]) || (cured && (took_time || !restarts(&steps[i])))) return i;
     took_time |= takes_time(&steps[i]);
   }
   return scenario->step_count;
@@ -65,7 +69,7 @@ const struct lb_step *lb_scenario_unasked(const struct lb_scenario *scenario) {
 
 /* A restart says the same of a server that a step before has killed: what it lost lasts. */
 static bool restarts_or_moves_clock(const struct lb_step *step) {
-  return step->verb == LB_STEP_CLOCK_JUMP || step->verb == LB_STEP_CLOCK_RATE || step->verb == LB_STEP_RESTART;
+  return step->verb == LB_STEP_CLOCK_JUMP || step->verb == LB_STEP_CLOCK_RATE || restarts(step);
 }
 
 size_t lb_scenario_next_asked(const struct lb_scenario *scenario, size_t from, size_t *ret_end) {

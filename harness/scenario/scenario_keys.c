@@ -123,6 +123,9 @@ const struct lb_scenario_key lb_scenario_keys[] = {
     {"servers", "storage", LB_KEY_STORAGE, 0, "", "disk", 0, 0,
      "`disk` syncs as a careful operator would, `memory` does not; with a timeline or a campaign the default is `memory`. A topology may insist on `disk`, or write nothing at all",
      FIELD(memory_storage)},
+    {"servers", "next", LB_KEY_NAME, LB_KEY_SET | LB_KEY_NEXT, "", NULL, 0, 0,
+     "the origin of the version that `restart A as next` starts; must be given if a step says so, and is refused if none does",
+     FIELD(next)},
     {"timeline", "step", LB_KEY_STEP, LB_KEY_MANDATORY | LB_KEY_REPEATED, "", NULL, 0, 0,
      "a step, or several with commas between, done one after the other; `N times:` before them repeats them",
      FIELD(steps)},
@@ -202,6 +205,7 @@ const char *lb_scenario_type_name(enum lb_scenario_type type) {
       [LB_KEY_YES_NO] = "`yes` or `no`",
       [LB_KEY_STORAGE] = "`memory` or `disk`",
       [LB_KEY_WORD] = "word",
+      [LB_KEY_NAME] = "name or path",
       [LB_KEY_OPTION] = "PROTOCOL.OPTION=VALUE",
       [LB_KEY_STEP] = "step",
       [LB_KEY_FACT] = "fact",
@@ -379,6 +383,12 @@ static int set_text(char **field, const char *value) {
   return 0;
 }
 
+static int set_name(const struct lb_scenario_key *key, char *field, const char *value, struct lb_error *err) {
+  if (strlen(value) >= LB_NAME_MAX || strpbrk(value, " ,"))
+    return lb_refuse(err, "%s = %s: expected one name or path of at most %d bytes", key->name, value, LB_NAME_MAX - 1);
+  return strcpy(field, value), 0;
+}
+
 static int set_storage(bool *field, const char *value, struct lb_error *err) {
   if (strcmp(value, "memory") != 0 && strcmp(value, "disk") != 0)
     return lb_refuse(err, "storage = %s: expected memory or disk", value);
@@ -449,6 +459,7 @@ int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *s
     case LB_KEY_REAL: return set_number(key, field, value, err);
     case LB_KEY_WHOLE_LIST: return set_counts(key, scenario, value, err);
     case LB_KEY_YES_NO: return set_yes_no(key, field, value, err);
+    case LB_KEY_NAME: return set_name(key, field, value, err);
     case LB_KEY_STORAGE: return set_storage(field, value, err);
     case LB_KEY_WORD: return set_word(key, field, value, err);
     case LB_KEY_OPTION: return add_option(key, scenario, value, err);

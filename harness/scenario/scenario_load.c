@@ -64,6 +64,25 @@ static int complete_delay(struct lb_scenario *scenario, int line, struct lb_erro
   return 0;
 }
 
+/* ---- the next version of its servers ----------------------------------------------------------- */
+
+const struct lb_step *lb_scenario_upgrade(const struct lb_scenario *scenario) {
+  for (size_t i = 0; i < scenario->step_count; i++)
+    if (scenario->steps[i].verb == LB_STEP_UPGRADE) return &scenario->steps[i];
+  return NULL;
+}
+
+static int check_next(const struct lb_scenario *scenario, int line, struct lb_error *err) {
+  const struct lb_step *step = lb_scenario_upgrade(scenario);
+  if (step && !scenario->next[0])
+    return lb_refuse(err, "%s:%d: step = %s: which version is next? expected next in [servers]", scenario->path,
+                     step->line, step->text);
+  if (!step && scenario->next[0])
+    return lb_refuse(err, "%s:%d: next: no step starts it: expected one, like restart node 1 as next", scenario->path,
+                     line);
+  return 0;
+}
+
 /* Its kind, and values that hang on it: a timeline ends with its last step, and where faults are
  * played nothing is kept on disk unless the file says so. */
 static int complete(struct lb_scenario *scenario, const int *key_lines, struct lb_error *err) {
@@ -80,6 +99,7 @@ static int complete(struct lb_scenario *scenario, const int *key_lines, struct l
     return lb_refuse(err, "%s:%d: a campaign has no round_trip_ms: expected it only of a load", scenario->path,
                      line_of("round_trip_ms", key_lines));
   int r = complete_delay(scenario, line_of("delay_ms", key_lines), err);
+  if (r == 0) r = check_next(scenario, line_of("next", key_lines), err);
   if (r < 0 || scenario->kind != LB_KIND_TIMELINE) return r;
   for (size_t i = 0; i < lb_scenario_key_count; i++) {
     if (!(lb_scenario_keys[i].flags & LB_KEY_LOAD) || !key_lines[i]) continue;
@@ -160,6 +180,8 @@ static int has_key(const struct lb_scenario *scenario, const struct lb_scenario_
                     key);
   if ((k->flags & LB_KEY_DELAY) && !names_delay(scenario))
     return lb_error(err, -ENOTSUP, "%s = %s: no step of %s names the delay", key, value, scenario->name);
+  if ((k->flags & LB_KEY_NEXT) && !lb_scenario_upgrade(scenario))
+    return lb_error(err, -ENOTSUP, "%s = %s: no step of %s starts the next version", key, value, scenario->name);
   return 0;
 }
 

@@ -276,6 +276,7 @@ static void take_over(const struct lb_scenario_key *key, struct lb_scenario *to,
     case LB_KEY_WHOLE:
     case LB_KEY_WORD:
     case LB_KEY_WHOLE_OR_OWN: *(int *)field = *(int *)base; break;
+    case LB_KEY_NAME: memcpy(field, base, LB_NAME_MAX); break;
     case LB_KEY_MS: *(int64_t *)field = *(int64_t *)base; break;
     case LB_KEY_REAL: *(double *)field = *(double *)base; break;
     case LB_KEY_YES_NO:

@@ -20,6 +20,7 @@ void lb_cluster_init(struct lb_cluster *ret, const struct lb_topology *topology,
   for (size_t i = 0; i < ret->server_count; i++) {
     struct lb_server *server = &ret->server[i];
     server->data = i < ret->data_count;
+    server->origin = topology->origin;
     server->service = server->data ? topology->family->service : topology->family->other_service;
     snprintf(server->name, sizeof server->name, "%s-%zu", server->service,
              server->data ? i + 1 : i + 1 - ret->data_count);

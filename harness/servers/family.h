@@ -28,6 +28,8 @@ struct lb_server;
 struct lb_own;
 struct lb_topology;
 
+enum { LB_STATED_MAX = 32 };
+
 /* The clock by which a server ends what a silent client has there: a key with a ttl, a lease, a session. A lease that
  * only a protocol's statements know is not the server's (LB_TRAIT_SERVER_CLOCK). */
 enum lb_ends_by {
@@ -86,6 +88,8 @@ struct lb_family {
   int (*runs)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
   /* What changes with each start of this server, in words of its own; of MariaDB the second. NULL = nothing that it tells. */
   int (*identity)(struct lb_cluster *cluster, size_t index, lb_ns deadline, char *ret, size_t size);
+  /* The version that this server states, "7.0.15". NULL = lockbench starts none on what another version left. */
+  int (*stated)(struct lb_cluster *cluster, size_t index, lb_ns deadline, char ret[LB_STATED_MAX]);
   /* This server's wall clock, in ms since 1970, by asking it. */
   int (*wall_ms)(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
   /* This server's monotonic clock in ms, by asking it; only differences mean something. NULL = it does not tell (Redis,

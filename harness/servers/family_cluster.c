@@ -459,5 +459,6 @@ const struct lb_family lb_family_cluster = {
     .wall_ms = lb_redis_wall_ms,
     .commits = commits,
     .requests = requests,
+    .stated = lb_redis_stated,
     .version = lb_redis_version,
 };

@@ -139,6 +139,15 @@ static int ask_status(struct lb_cluster *cluster, size_t index, lb_ns deadline, 
   return 0;
 }
 
+static int stated(struct lb_cluster *cluster, size_t index, lb_ns deadline, char ret[LB_STATED_MAX]) {
+  json_t *said = NULL;
+  int r = call(cluster, index, "/v3/maintenance/status", deadline, &said);
+  const char *version = json_string_value(json_object_get(said, "version"));
+  snprintf(ret, LB_STATED_MAX, "%s", version ? version : "");
+  json_decref(said);
+  return r;
+}
+
 static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   struct status status;
   return ask_status(cluster, index, deadline, &status);
@@ -347,6 +356,7 @@ const struct lb_family lb_family_etcd = {
     .left = left,
     .runs = runs,
     .identity = identity,
+    .stated = stated,
     .commits = commits,
     .least_ttl_ms = least_ttl_ms,
     .version = version,

@@ -83,6 +83,13 @@ static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   return ask_sql(cluster, index, deadline, "SELECT 1", &answer);
 }
 
+static int stated(struct lb_cluster *cluster, size_t index, lb_ns deadline, char ret[LB_STATED_MAX]) {
+  struct sql_answer answer;
+  int r = ask_sql(cluster, index, deadline, "SELECT VERSION()", &answer);
+  snprintf(ret, LB_STATED_MAX, "%.*s", r == 0 ? (int)strspn(answer.text, "0123456789.") : 0, answer.text);
+  return r;
+}
+
 static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
   uint64_t said = 0;
   int r = ask_number(cluster, index, deadline, "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS UNSIGNED)", &said);
@@ -473,6 +480,7 @@ const struct lb_family lb_family_mariadb = {
     .primary = primary,
     .caught_up = caught_up,
     .identity = identity,
+    .stated = stated,
     .wall_ms = wall_ms,
     .requests = requests,
     .commits = commits,

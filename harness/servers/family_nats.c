@@ -148,6 +148,17 @@ static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct 
 
 static const char *leader_of(const struct view *view) { return view->stream[0] ? view->stream_leader : view->leader; }
 
+/* It tells every client first. */
+static int stated(struct lb_cluster *cluster, size_t index, lb_ns deadline, char ret[LB_STATED_MAX]) {
+  const struct lb_server *server = &cluster->server[index];
+  const struct lb_endpoint at = {.service = server->service, .host = server->host->address, .port = server->port};
+  struct nats_conn conn = {.fd = -1};
+  int r = nats_open(&conn, cluster->env, &at, deadline);
+  snprintf(ret, LB_STATED_MAX, "%.*s", LB_STATED_MAX - 1, conn.version);
+  nats_close(&conn);
+  return r;
+}
+
 static int runs(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   struct view view;
   return ask(cluster, index, deadline, &view);
@@ -318,6 +329,7 @@ const struct lb_family lb_family_nats = {
     .left = left,
     .identity = identity,
     .runs = runs,
+    .stated = stated,
     .commits = commits,
     .version = version,
 };

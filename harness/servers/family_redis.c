@@ -91,5 +91,6 @@ const struct lb_family lb_family_redis = {
     .commits = lb_redis_commits,
     .requests = lb_redis_requests,
     .counts = counts,
+    .stated = lb_redis_stated,
     .version = lb_redis_version,
 };

@@ -353,5 +353,6 @@ const struct lb_family lb_family_sentinel = {
     .wall_ms = wall_ms,
     .commits = lb_redis_commits,
     .requests = lb_redis_requests,
+    .stated = lb_redis_stated,
     .version = lb_redis_version,
 };

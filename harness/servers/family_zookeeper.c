@@ -132,6 +132,13 @@ static int left(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   return lb_fail(cluster->env, -EPROTO, "%s: %.*s", cluster->server[index].name, (int)strcspn(said, "\n"), said);
 }
 
+static int stated(struct lb_cluster *cluster, size_t index, lb_ns deadline, char ret[LB_STATED_MAX]) {
+  char said[1024];
+  int r = four_letters(cluster, index, "srvr", said, sizeof said, deadline);
+  if (r < 0 || sscanf(said, "Zookeeper version: %31[0-9.]", ret) == 1) return r < 0 ? r : 0;
+  return lb_fail(cluster->env, -EAGAIN, "%s: %.*s", cluster->server[index].name, (int)strcspn(said, "\n"), said);
+}
+
 /* A number behind a word of the answer. */
 static int ask_number(struct lb_cluster *cluster, size_t index, const char *word, lb_ns deadline, uint64_t *ret) {
   char said[1024];
@@ -310,7 +317,7 @@ static void class_path(const struct lb_origin *origin, char *buf, size_t size) {
 static int launch_with(struct lb_cluster *cluster, size_t index, const char *classes) {
   struct lb_server *server = &cluster->server[index];
   char path[1000], config[300], tmp[300], texts[OPTIONS_MAX][LB_SETTING_TEXT_MAX];
-  class_path(cluster->topology->origin, path, sizeof path);
+  class_path(server->origin, path, sizeof path);
   snprintf(config, sizeof config, "%s/zoo.cfg", server->dir);
   snprintf(tmp, sizeof tmp, "-Djava.io.tmpdir=%s", server->dir);
   const char *const fixed[] = {
@@ -334,8 +341,9 @@ static int launch_with(struct lb_cluster *cluster, size_t index, const char *cla
 }
 
 static int launch(struct lb_cluster *cluster, size_t index) {
-  char classes[560];
-  lb_jvm_archive_option(cluster, classes, sizeof classes);
+  char classes[560] = "-Xshare:auto"; /* the archive is of another JVM, if this server starts as another version */
+  if (cluster->server[index].origin == cluster->topology->origin)
+    lb_jvm_archive_option(cluster, classes, sizeof classes);
   return launch_with(cluster, index, classes);
 }
 
@@ -443,6 +451,7 @@ const struct lb_family lb_family_zookeeper = {
     .primary = primary,
     .left = left,
     .runs = runs,
+    .stated = stated,
     .has_session = has_session,
     .has_place = has_place,
     .wall_ms = wall_ms,

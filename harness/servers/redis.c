@@ -143,6 +143,18 @@ int lb_redis_requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, 
   return ask_number(cluster, index, "stats", "total_reads_processed:", deadline, ret);
 }
 
+/* Valkey names a Redis too, whose clients it serves. */
+int lb_redis_stated(struct lb_cluster *cluster, size_t index, lb_ns deadline, char ret[LB_STATED_MAX]) {
+  redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "INFO", "server");
+  if (!reply) return -EIO;
+  const char *at = reply->str ? strstr(reply->str, "valkey_version:") : NULL;
+  if (!at && reply->str) at = strstr(reply->str, "redis_version:");
+  at = at ? strchr(at, ':') + 1 : "";
+  snprintf(ret, LB_STATED_MAX, "%.*s", (int)strspn(at, "0123456789."), at);
+  freeReplyObject(reply);
+  return 0;
+}
+
 int lb_redis_version(const struct lb_origin *origin, char *buf, size_t size) {
   char said[300];
   int r = lb_binary_output(origin, (const char *const[]){LB_NEED_REDIS, "--version", NULL}, "redis-server", said,

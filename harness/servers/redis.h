@@ -48,6 +48,7 @@ int lb_redis_requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, 
 /* lb_family.commits: changes since the start, or since the latest full sync of a replica, which is a snapshot. */
 int lb_redis_commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
 /* lb_family.version. */
+int lb_redis_stated(struct lb_cluster *cluster, size_t index, lb_ns deadline, char ret[LB_STATED_MAX]);
 int lb_redis_version(const struct lb_origin *origin, char *buf, size_t size);
 /* What SIGTERM does is what its command SHUTDOWN does. */
 extern const struct lb_ending lb_redis_ending;

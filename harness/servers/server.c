@@ -57,9 +57,7 @@ int lb_server_bring(struct lb_cluster *cluster, const struct lb_server *server, 
   snprintf(path, sizeof path, "%s/%s", server->dir, name[which]);
   if (unlink(path) < 0 && errno != ENOENT) return lb_error(&cluster->err, -errno, "%s: %s: %m", server->name, path);
   bool drops = geteuid() == 0 && !lb_proc_sandboxed;
-  int r = drops || lb_origin_root(cluster->topology->origin) ? copy_file(shim, path)
-          : symlink(shim, path) < 0                          ? -errno
-                                                             : 0;
+  int r = drops || lb_origin_root(server->origin) ? copy_file(shim, path) : symlink(shim, path) < 0 ? -errno : 0;
   return r < 0 ? lb_error(&cluster->err, r, "%s: cannot make %s: %s", server->name, path, strerror(-r)) : 0;
 }
 
@@ -79,6 +77,13 @@ int lb_server_skew(struct lb_cluster *cluster, size_t index) {
 }
 
 static bool is_seen_writing(const struct lb_server *server) { return server->journal[0] || server->counted; }
+
+/* A root cannot follow the links to the libraries that a server of this machine had. */
+int lb_server_move(struct lb_cluster *cluster, struct lb_server *server, const struct lb_origin *origin) {
+  server->origin = origin;
+  int r = server->skew ? lb_server_bring(cluster, server, LB_SHIM_CLOCK) : 0;
+  return r == 0 && is_seen_writing(server) ? lb_server_bring(cluster, server, LB_SHIM_DISK) : r;
+}
 
 /* What is preloaded anyway stays behind our libraries. */
 static const char *preload(const struct lb_server *server, char *buf, size_t size) {
@@ -106,7 +111,7 @@ int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const 
   if (server->counted) env[count++] = counts;
   if (server->journal[0]) env[count++] = journal;
   env[count] = NULL;
-  char *program = lb_binary_find(cluster->topology->origin, argv[0]);
+  char *program = lb_binary_find(server->origin, argv[0]);
   if (!program) return lb_error(&cluster->err, -ENOENT, "%s: not installed: %s", server->name, argv[0]);
   int r = lb_proc_start(&server->proc,
                         &(struct lb_proc_plan){.host = server->host,
@@ -115,7 +120,7 @@ int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const 
                                                .argv0 = argv0 ? argv0 : program,
                                                .dir = server->dir,
                                                .log = server->log,
-                                               .root = lb_origin_root(cluster->topology->origin),
+                                               .root = lb_origin_root(server->origin),
                                                .keep = cluster->cache_dir,
                                                .unprivileged = unprivileged,
                                                .stall = server->stall,

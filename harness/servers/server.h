@@ -15,16 +15,18 @@
 
 struct lb_cluster;
 struct lb_disk_page;
+struct lb_origin;
 struct lb_stall;
 
 struct lb_server {
   char name[32];       /* "redis-1", "sentinel-2", "zookeeper-1": also its log file (NAME.log) and data folder */
   const char *service; /* endpoint.service */
   struct lb_host *host;
-  uint16_t port;          /* where clients reach it */
-  uint16_t extra_port[2]; /* further free ports on its host (ZooKeeper quorum and election) */
-  bool data;              /* holds lock state: counts for node N, replicas, majority (a Sentinel does not) */
-  char dir[256];          /* its own data folder, empty and existing before start */
+  const struct lb_origin *origin; /* of its program; that of the topology, until it starts as another version */
+  uint16_t port;                  /* where clients reach it */
+  uint16_t extra_port[2];         /* further free ports on its host (ZooKeeper quorum and election) */
+  bool data;                      /* holds lock state: counts for node N, replicas, majority (a Sentinel does not) */
+  char dir[256];                  /* its own data folder, empty and existing before start */
   char log[256];
   const char *const *env;       /* "NAME=value" for its process, NULL-terminated; NULL = nothing extra */
   char journal[300];            /* the file in which a preload library keeps what it writes, see power.h; "" = none */
@@ -46,6 +48,8 @@ int lb_server_write(struct lb_cluster *cluster, const struct lb_server *server, 
 int lb_server_skew(struct lb_cluster *cluster, size_t index);
 /* Puts a preload library within reach of its process. 0 or -errno with cluster->err. */
 int lb_server_bring(struct lb_cluster *cluster, const struct lb_server *server, enum lb_shim which);
+/* Its next start takes the program of that origin. 0 or -errno with cluster->err. */
+int lb_server_move(struct lb_cluster *cluster, struct lb_server *server, const struct lb_origin *origin);
 /* Starts the server's process in its folder, with the preload libraries that it needs; argv[0] is a need
  * (lb_family.needs). 0 or -errno with cluster->err. */
 int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const char *const argv[], const char *argv0,

@@ -58,9 +58,9 @@ static bool find_version(const char *text, const char *server, struct version *r
   return false;
 }
 
-/* What a topology says of its servers, or "". Those of one family and origin have the same programs;
+/* Those of one family and origin have the same programs;
  * of the user's own, each its own. */
-static const char *versions_of(const struct lb_topology *topology) {
+const char *lb_versions_of(const struct lb_topology *topology) {
   static struct {
     const struct lb_family *family;
     const struct lb_origin *origin;
@@ -151,7 +151,7 @@ void lb_versions_add(const char *lock, const struct lb_topology *topology, struc
   struct version has;
   for (size_t i = 0; i < row_count; i++) {
     const struct row *row = &rows[i];
-    if (strcmp(row->lock, lock) != 0 || !find_version(versions_of(topology), row->server, &has)) continue;
+    if (strcmp(row->lock, lock) != 0 || !find_version(lb_versions_of(topology), row->server, &has)) continue;
     if (is_below(&has, &row->version) == row->below) lb_facts_take(facts, row->words, LB_TERM_OF_LOCK, &err);
   }
 }
@@ -170,7 +170,7 @@ static bool is_met(const char *needs, const char *versions) {
 }
 
 bool lb_versions_meet(const struct lb_protocol *lock, const struct lb_topology *topology, char *why, size_t size) {
-  const char *has = lock->needs ? versions_of(topology) : "";
+  const char *has = lock->needs ? lb_versions_of(topology) : "";
   if (!lock->needs || is_met(lock->needs, has)) return true;
   snprintf(why, size, "needs %s; this is %s", lock->needs, *has ? has : "a server that does not tell its version");
   return false;

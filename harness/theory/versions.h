@@ -14,6 +14,8 @@
 int lb_versions_load(const char *path, struct lb_error *err);
 /* The same from memory, as lb_theory_parse() does. */
 int lb_versions_parse(const char *path, const char *data, size_t size, struct lb_error *err);
+/* What a topology says of its servers, or "": asked once for the process. */
+const char *lb_versions_of(const struct lb_topology *topology);
 /* Puts in what holds for the lock on servers of the version that is here, or that LOCKBENCH_VERSIONS names. */
 void lb_versions_add(const char *lock, const struct lb_topology *topology, struct lb_facts *facts);
 /* Whether these servers are what the lock needs. False with "needs valkey >= 9.0; this is redis 7.0.15" in `why`. Servers

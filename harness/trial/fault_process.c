@@ -190,6 +190,62 @@ int lb_doing_restart(struct lb_doing *d) {
   return r == 0 ? end_restart(d) : r;
 }
 
+/* ---- restart as another version ---------------------------------------------------------------------------------- */
+
+static int begin_upgrade(struct lb_doing *d) {
+  const struct lb_scenario *scenario = d->s->plan->scenario;
+  const struct lb_origin *next = lb_origin_find(scenario ? scenario->next : "", d->err);
+  for (size_t i = 0; next && i < d->a->server_count; i++)
+    if (lb_server_move(&d->s->cluster, d->a->server[i], next) < 0)
+      return lb_doing_fail(d, "%s: %s", d->step->text, d->s->cluster.err.text);
+  return next ? begin_restart(d) : -1;
+}
+
+/* It states the number that its program has in that origin. */
+static int prove_version(struct lb_doing *d, size_t index, lb_ns deadline) {
+  struct lb_cluster *cluster = &d->s->cluster;
+  const struct lb_server *server = &cluster->server[index];
+  char stated[LB_STATED_MAX] = "", wanted[200] = "";
+  int r = cluster->topology->family->version(server->origin, wanted, sizeof wanted);
+  while (r == 0 && cluster->topology->family->stated(cluster, index, deadline, stated) < 0) {
+    if (lb_clock_ns() > deadline) return lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
+    lb_cluster_doze(cluster);
+  }
+  const char *at = stated[0] ? strstr(wanted, stated) : NULL;
+  size_t length = strlen(stated);
+  if (r < 0 || !at || at == wanted || at[-1] != ' ' || (at[length] && at[length] != ','))
+    return lb_doing_fail(d, "%s: %s states version '%s', expected %s", d->step->text, server->name, stated, wanted);
+  lb_stage_note(d->s, "%s states version %s", server->name, stated);
+  return 0;
+}
+
+/* The next server's turn comes when this one has what the others have. One that an operator has replaced follows none
+ * until he says so: where he promotes, that is so once the first server does not decide any more. */
+static int await_follows(struct lb_doing *d, size_t index, lb_ns deadline) {
+  struct lb_cluster *cluster = &d->s->cluster;
+  const struct lb_family *family = cluster->topology->family;
+  for (;;) {
+    int leader = lb_cluster_primary(cluster, deadline);
+    if (!family->caught_up || cluster->data_count < 2 || leader == (int)index) return 0;
+    if (leader > 0 && family->orders.promote) return 0;
+    if (leader >= 0 && family->caught_up(cluster, index, (size_t)leader, deadline) == 0) return 0;
+    if (lb_clock_ns() > deadline)
+      return lb_doing_fail(d, "%s: %s does not follow: %s", d->step->text, cluster->server[index].name,
+                           cluster->env->err);
+    lb_cluster_doze(cluster);
+  }
+}
+
+static int end_upgrade(struct lb_doing *d) {
+  lb_ns deadline = lb_in_ms(RESTART_MS);
+  int r = end_restart(d);
+  for (size_t i = 0; i < d->a->server_count && r == 0; i++) {
+    r = prove_version(d, lb_doing_index(d, i), deadline);
+    if (r == 0 && d->a->server[i]->data) r = await_follows(d, lb_doing_index(d, i), deadline);
+  }
+  return r;
+}
+
 const struct lb_fault lb_faults_of_processes[LB_VERB_COUNT] = {
     [LB_STEP_KILL] = {kill_all, .undo = lb_doing_restart},
     [LB_STEP_PAUSE] = {stop, prove_stopped, go_on_again},
@@ -197,4 +253,5 @@ const struct lb_fault lb_faults_of_processes[LB_VERB_COUNT] = {
     [LB_STEP_RESTART] = {begin_restart, end_restart,
                          .patient =
                              true}, /* at a gate: who is asked there may meet a server that does not answer yet */
+    [LB_STEP_UPGRADE] = {begin_upgrade, end_upgrade, .patient = true},
 };

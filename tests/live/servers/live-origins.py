@@ -91,6 +91,55 @@ def test_too_old(home, folder):
     check(done.returncode == 0 and f"# SKIP {needs}" in done.stdout, "and skips it in TAP", done.stdout)
 
 
+UPGRADE = """[scenario]
+title = a server is shut down and restarts as its next version
+attack = servers-upgraded
+question = does a grant survive that?
+refuted = it does not
+min_handoffs = 0
+
+[workload]
+clients = 2
+ttl_ms = 30000
+
+[servers]
+next = small
+
+[timeline]
+step = client 1 acquire within 5s, observe client 1
+step = shut down node 1, restart node 1 as next
+step = client 2 acquire within 300ms
+step = client 1 release within 3s
+"""
+
+
+def test_next(home, folder):
+    """A program that says another version than it is: as the server before it is upgraded, as the one behind it is found out."""
+    program = home / "liar/bin/redis-server"
+    program.parent.mkdir(parents=True)
+    program.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "Redis server v=1.2.3 sha=0" && exit\nexec {home}/links/bin/redis-server "$@"\n')
+    program.chmod(0o755)
+    (folder / "up.ini").write_text(UPGRADE)
+
+    def play(name, system, *more):
+        done = call(LOCKBENCH, "run", str(folder / "up.ini"), "-b", system, "-n", "1", "--again", "-o", str(folder / name), *more)
+        run = json.loads((folder / name / "run.json").read_text()) if (folder / name).exists() else {"cells": [{"verdict": "", "why": done.stderr}]}
+        return run["cells"][0], run.get("servers"), done
+    cell, servers, done = play("up", "redis-token@redis-aof:liar")
+    check(cell["verdict"] == "safe" and set(servers) == {"redis-aof:liar", "redis-aof:small"}, "a server restarts as its next version", cell, servers, done.stderr)
+    cell, _, done = play("found-out", "redis-token@redis-aof", "-s", "next=liar")
+    check(cell["verdict"] == "undecided" and "expected redis 1.2.3" in cell["why"], "one that states another version is none", cell, done.stderr)
+    for name, system, value, needle in (("same", "redis-token@redis-aof", "small", "already"), ("gone", "redis-token@redis-aof", "smal", "did you mean 'small'"), ("pg", "pg-row@pg", "small", "starts no postgres")):
+        cell, _, done = play(name, system, "-s", f"next={value}")
+        check(cell["verdict"] == ("n/a" if name == "pg" else "skipped") and needle in cell["why"], f"{system}, next = {value}: {needle}", cell, done.stderr)
+    (folder / "none.ini").write_text(UPGRADE.replace("next = small\n", ""))
+    done = call(LOCKBENCH, "run", str(folder / "none.ini"), "-b", "redis-token@redis-aof")
+    check(done.returncode == 2 and "expected next in [servers]" in done.stderr and done.stderr.count("\n") == 1, "a step without a next version is refused", done.stderr)
+    done = call(LOCKBENCH, "run", "control", "-b", "redis-token@redis", "-s", "next=small")
+    check(done.returncode == 2 and "starts the next version" in done.stderr and done.stderr.count("\n") == 1, "a next version without a step is refused", done.stderr)
+    shutil.rmtree(home / "liar")
+
+
 def test_script(home):
     script = [sys.executable, str(ROOT / "setup/servers")]
     tar = io.BytesIO()
@@ -126,6 +175,7 @@ with tempfile.TemporaryDirectory(prefix="lockbench-origins-") as work:
     version = test_runs(home, at / "run")
     test_suite(at)
     test_refusals(at)
+    test_next(home, at)
     if version.startswith("redis"):
         test_too_old(home, at)
     test_script(home)

@@ -418,7 +418,7 @@ TEST(unknown_keys_are_named_with_the_nearest) {
   refused(
       "[proof]\nviolate = x\n",
       "f.ini:2: [proof] has no key 'violate', did you mean 'violated'? expected violated, premise, safe, test or past_lease");
-  refused("[servers]\nfsync = 1\n", "f.ini:2: [servers] has no key 'fsync': expected storage");
+  refused("[servers]\nfsync = 1\n", "f.ini:2: [servers] has no key 'fsync': expected storage or next");
   refused(
       "[scenario]\n= 5\n",
       "f.ini:2: [scenario] has no key '': expected title, question, refuted, like, attack, rests, systems, guards, upstream, trials, min_handoffs, control, unreal or alike");

@@ -58,7 +58,7 @@ TEST(every_form_of_the_table_has_an_example_that_parses) {
       "delete key on primary, end session of client 1 on primary, end renewals of client 1, back up all, restore all, wipe node 2, "
       "move slot of key to node 2, move slot of key to node 2 without its keys, fill memory of primary policy volatile-ttl, free memory of primary, "
       "fill disk of primary, free disk of primary, stall disk of replicas, unstall disk of replicas, occupy proxy, vacate proxy, lock tables on primary, "
-      "unlock tables on primary, operator \"fail over the primary\", pause client 1, resume client 1, restart all, clock node 2 monotonic +31s, "
+      "unlock tables on primary, operator \"fail over the primary\", pause client 1, resume client 1, restart all, restart node 1 as next, clock node 2 monotonic +31s, "
       "clock clients rate 1.02, client 1 acquire shared lock 2 within 2s, client 1 begin acquire within 2s, "
       "client 2 begin section within 4s, client 3 open and begin section within 4s, "
       "meanwhile client 3 repeats: acquire shared lock 2 within 2s hold 1s rest 250ms, "

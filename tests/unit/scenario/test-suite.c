@@ -208,6 +208,8 @@ static bool is_left_out(const char *suite, const char *path, const struct lb_sui
                                        "/depose-behind.ini",
                                        "/depose.ini",
                                        "/leaders-change.ini",
+                                       "/rolling-upgrade.ini",
+                                       "/rolling-upgrade-pair.ini",
                                        "/disk-full.ini",
                                        "/eviction-lru.ini",
                                        "/eviction-none.ini",
