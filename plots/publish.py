@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""publish.py [--all-cells | --verdicts] RUN FOLDER - what results/ keeps of a run or of a hunt (results/SCHEMA.md, "Published folders"): what README, docs/ and the paper read.
+"""publish.py [--all-cells | --verdicts] [--histories] RUN FOLDER - what results/ keeps of a run or of a hunt (results/SCHEMA.md, "Published folders"): what README, docs/ and the paper read.
 
 Of a run: run.json, in which a cell has only what differs from `usual`; trials.csv; of latency.csv the buckets that percentiles are read off; and the history that the
 figure `violation` shows. Of a hunt: its journals, hunt.json, the timelines that were run or hold a set, and the file of the first set.
+
+With --histories the first history of each cell that was violated, stuck, late or mixed is kept, too: `explain` and report.html open it.
 
 With --verdicts only run.json is kept, and of a cell what it came to: of a run with thousands of trials, of which a page shows that.
 
@@ -28,7 +30,9 @@ import run_folder
 import speed
 import violation
 
-NAMES = ("scenario", "system", "guard", "verdict")  # of a cell: always there
+PLACE = ("scenario", "system", "guard")
+NAMES = (*PLACE, "verdict")  # of a cell: always there
+BAD = ("violated", "stuck", "delayed", "mixed")
 CAME_TO = {*NAMES, "trials", "decided", "violated", "stuck", "delayed", "undecided", "upper95", "double_holds", "within_lease", "premises_observed", "expected", "as_expected", "predicted", "rule", "reason",
            "why", "note"}
 READ_OFF = (0.5, 0.99)  # of every histogram, by paper/numbers
@@ -128,18 +132,21 @@ def write_latency(run, source, target):
 # ---- the rest of a run --------------------------------------------------------------------------------------------------
 
 
-def copy_history(run, source, target):
-    """That of the first violated trial of the cell that the figure `violation` shows."""
+def copy_histories(run, source, target, each):
+    """That of the first violated trial of the cell that the figure `violation` shows; with `each` that of the first bad trial of each cell."""
     os.makedirs(os.path.join(target, "histories"))
     try:
-        cell = violation.default_cell(run)
+        shown = violation.default_cell(run)
     except figure.NotDrawn:
-        return
+        shown = {}
+    cells = {tuple(cell[name] for name in PLACE) for cell in run["cells"] if each and cell["verdict"] in BAD}
+    cells.add(tuple(shown.get(name) for name in PLACE))
     with open(os.path.join(source, "trials.csv"), newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            if all(row[name] == cell[name] for name in NAMES) and os.path.exists(os.path.join(source, row["history"])):
+            place = tuple(row[name] for name in PLACE)
+            if place in cells and row["verdict"] in BAD and row["history"] and os.path.exists(os.path.join(source, row["history"])):
                 shutil.copy(os.path.join(source, row["history"]), os.path.join(target, row["history"]))
-                return
+                cells.remove(place)
 
 
 def publish_run(source, target, options):
@@ -155,7 +162,7 @@ def publish_run(source, target, options):
         return
     shutil.copy(os.path.join(source, "trials.csv"), target)
     write_latency(run, source, target)
-    copy_history(run, source, target)
+    copy_histories(run, source, target, "--histories" in options)
 
 
 # ---- a hunt -------------------------------------------------------------------------------------------------------------
@@ -195,10 +202,10 @@ def publish_hunt(hunt, source, target):
 
 
 def main():
-    options = {"--all-cells", "--verdicts"} & set(sys.argv[1:])
+    options = {"--all-cells", "--verdicts", "--histories"} & set(sys.argv[1:])
     words = [word for word in sys.argv[1:] if word not in options]
     if len(words) != 2:
-        raise ending.BadInput("usage: publish.py [--all-cells | --verdicts] RUN FOLDER")
+        raise ending.BadInput("usage: publish.py [--all-cells | --verdicts] [--histories] RUN FOLDER")
     source, target = words
     if os.path.exists(target):
         raise ending.BadInput(f"{target} is there already")

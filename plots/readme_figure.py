@@ -2,8 +2,9 @@
 """readme_figure.py RUN_DIR OUT.png - the picture of README.md: a row per timeline, a column per lock, the verdict without a guard.
 
 GitHub shows it 830 pixels wide; it has twice as many, and every text is at least 11 pixels high when it is shown. Timelines and locks
-that the run does not have are left out; of a lock with several topologies the first that the run has is drawn. A lock that failed within a
-lease and a holder that did not stop after it are two words; of a run that does not say which (without within_lease) it is a third.
+that the run does not have are left out; of a lock with several topologies the first that the run has is drawn. A cell in which two held the lock
+has two halves: in how many trials they did within a lease (the lock failed), and in how many after it (the holder did not stop). trials.csv says
+so; of a run that does not say which (without within_lease) it is one word.
 """
 
 import os
@@ -42,10 +43,11 @@ LOCKS = (  # words, and the systems that they stand for
 WORDS = {"safe": "safe", "violated": "LOST", "stuck": "stuck", "delayed": "late", "mixed": "mixed", "undecided": "?"}  # others: NO_QUESTION
 NO_QUESTION = "–"
 FILLS = {"stuck": "#8FC3E8", "delayed": "#B9C0EA", "mixed": "#F0B267", "no stop": "#E58E4E", "n/a": "#FFFFFF", "skipped": "#FFFFFF"}  # where grey has to tell them from "safe"
-LEGEND = {"LOST": "two held it within a lease: the lock failed", "no stop": "two held it after the lease: the holder did not stop",
+LEGEND = {"within": "trials in which two held it within a lease: the lock failed", "after": "two held it after the lease: the holder did not stop",
           "BOTH": "two held it at once, within a lease or after it", "DATA": "one at a time, but data or numbers went wrong", "safe": "one at a time", "stuck": "nobody else got it", "late": "others got it late",
           "mixed": "differs from trial to trial", "race": "timing decides", "?": "undecided", NO_QUESTION: "not asked of this lock"}
-LEFT, COUNT, ROW, HEAD, LINE = 2.46, 0.42, 0.31, 0.86, 0.2  # inches
+HALVES = ("within", "after")
+LEFT, ROW, HEAD, LINE = 2.72, 0.31, 1.02, 0.2  # inches
 
 
 def table_of(run):
@@ -72,24 +74,35 @@ def is_race(cell):
     return cell["verdict"] != "undecided" and cell["expected"] in ("race", "any")
 
 
+def halves_of(cell, trials):
+    """("4/5", "0"): in how many trials two held it within a lease, in how many after it; None of a cell that is one word."""
+    if trials is None or cell is None or cell["verdict"] not in ("violated", "mixed") or is_race(cell) or not cell["double_holds"] or cell.get("within_lease") is None:
+        return None
+    decided = cell["trials"] - cell["undecided"]
+    mine = [t for t in trials if all(t[key] == cell[key] for key in ("scenario", "system", "guard")) and t["verdict"] != "undecided"]
+    counts = (sum(t["within_lease"] > 0 for t in mine), sum(t["double_holds"] > t["within_lease"] for t in mine))
+    return tuple(f"{count}/{decided}" if count else "0" for count in counts)
+
+
 def word_of(cell):
-    """"LOST 4/5" where some trials kept exclusion."""
+    """Of a cell without halves."""
     if cell is None or cell["verdict"] not in WORDS:
         return NO_QUESTION
     if is_race(cell):
         return "race"
-    decided = cell["trials"] - cell["undecided"]
     if cell["verdict"] != "violated":
         return WORDS[cell["verdict"]]
-    word = "DATA" if not cell["double_holds"] else "BOTH" if cell.get("within_lease") is None else "LOST" if cell["within_lease"] else "no stop"
-    return word + (f" {cell['violated']}/{decided}" if cell["violated"] < decided else "")
+    return "BOTH" if cell["double_holds"] else "DATA"
 
 
 def look_of(word, cell):
     """The key of its fill."""
-    if word == "race":
-        return "mixed"
-    return "no stop" if word.startswith("no stop") else cell["verdict"] if cell else "n/a"
+    return "mixed" if word == "race" else cell["verdict"] if cell else "n/a"
+
+
+def title_of(run, fault):
+    count = faults_of(run, fault)
+    return FAULTS[fault] if count is None else f"{FAULTS[fault]} ({count})"
 
 
 def origin(run, name, drawn, systems):
@@ -100,7 +113,7 @@ def origin(run, name, drawn, systems):
     trials = f"{low} trial{'' if high == 1 else 's'}" if low == high else f"{low} to {high} trials"
     safe = f" safe: the rate is below {100 * bound:.1f} % (95 % confidence)." if bound else ""
     return [f"Run {name}: {trials} of each.{safe} No guard: the holder writes without a check of its own.",
-            "faults: steps of the timeline that harm. A cut to a majority touches nobody where there is one server.",
+            "In brackets: steps of the timeline that harm. A cut to a majority touches nobody where there is one server.",
             run_folder.versions_line(run, systems)]
 
 
@@ -114,36 +127,45 @@ def legend_lines(words):
     return ["    ".join(line) for line in lines]
 
 
-def paint(run, name):
+def paint(run, trials, name):
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 
     faults, locks, at = table_of(run)
-    words = {(s, f): word_of(at.get((s, f))) for _, s in locks for f in faults}
-    drawn = {word.split(" ")[0] if not word.startswith("no stop") else "no stop" for word in words.values()}
+    halves = {(s, f): halves_of(at.get((s, f)), trials) for _, s in locks for f in faults}
+    words = {key: word_of(at.get(key)) for key in halves if not halves[key]}
+    drawn = {*words.values(), *(HALVES if any(halves.values()) else ())}
     foot = legend_lines([word for word in LEGEND if word in drawn])
-    small = origin(run, name, [at[s, f] for s, f in words if (s, f) in at], [s for _, s in locks])
+    small = origin(run, name, [at[key] for key in halves if key in at], [s for _, s in locks])
     height = HEAD + ROW * len(faults) + LINE * (len(foot) + len(small)) + 0.12
-    fig, wide = Figure(figsize=(WIDTH, height)), (WIDTH - LEFT - COUNT - 0.05) / len(locks)
+    fig, wide = Figure(figsize=(WIDTH, height)), (WIDTH - LEFT - 0.05) / len(locks)
     ax = fig.add_axes((0, 0, 1, 1))
     ax.set_axis_off()
     ax.set(xlim=(0, WIDTH), ylim=(height, 0))
-    ax.text(0.1, HEAD - 0.17, "What happens", size=10, weight="bold", va="center")
-    ax.text(LEFT + COUNT / 2, HEAD - 0.17, "faults", size=8, ha="center", va="center")
+    ax.text(0.1, HEAD - 0.1, "What happens (number of faults)", size=9, weight="bold", va="center")
+
+    def box(left, y, width, look, gid):
+        ax.add_patch(Rectangle((left, y), width, ROW, facecolor=FILLS.get(look) or style.VERDICTS[look][0], edgecolor="white", linewidth=2, gid=gid))
+
     for i, (head, system) in enumerate(locks):
-        middle = LEFT + COUNT + wide * (i + 0.5)
+        middle = LEFT + wide * (i + 0.5)
         ax.text(middle, 0.06, head, size=8.8, weight="bold", ha="center", va="top", linespacing=1.1)
-        ax.text(middle, HEAD - 0.06, system.replace("@", "\n@"), size=8, ha="center", va="bottom", color=style.DARK_GREY, linespacing=1.1)
+        for k, half in enumerate(HALVES) if any(halves.values()) else ():
+            ax.text(middle + wide * (k - 0.5) / 2, HEAD - 0.1, half, size=8, ha="center", va="center", color=style.DARK_GREY)
+        ax.text(middle, HEAD - 0.22, system.replace("@", "\n@"), size=8, ha="center", va="bottom", color=style.DARK_GREY, linespacing=1.1)
     for r, fault in enumerate(faults):
-        y, count = HEAD + ROW * r, faults_of(run, fault)
-        ax.text(0.1, y + ROW / 2, FAULTS[fault], size=8.8, va="center")
-        ax.text(LEFT + COUNT / 2, y + ROW / 2, "" if count is None else str(count), size=9, ha="center", va="center")
+        y = HEAD + ROW * r
+        ax.text(0.1, y + ROW / 2, title_of(run, fault), size=8.8, va="center")
         for i, (_, system) in enumerate(locks):
-            word, cell = words[system, fault], at.get((system, fault))
-            look = look_of(word, cell)
-            ax.add_patch(Rectangle((LEFT + COUNT + wide * i, y), wide, ROW, facecolor=FILLS.get(look) or style.VERDICTS[look][0], edgecolor="white", linewidth=2,
-                                   gid=f"cell {system} {fault}"))
-            ax.text(LEFT + COUNT + wide * (i + 0.5), y + ROW / 2, word, size=10, ha="center", va="center", weight="bold" if look == "violated" else "normal")
+            cell, left, both = at.get((system, fault)), LEFT + wide * i, halves[system, fault]
+            word = "" if both else words[system, fault]
+            look = "safe" if both else look_of(word, cell)
+            box(left, y, wide, look, f"cell {system} {fault}")
+            ax.text(left + wide / 2, y + ROW / 2, word, size=10, ha="center", va="center", weight="bold" if look == "violated" else "normal")
+            for k, count in enumerate(both or ()):
+                look = "safe" if count == "0" else ("violated", "no stop")[k]
+                box(left + wide * k / 2, y, wide / 2, look, f"half {system} {fault}")
+                ax.text(left + wide * (k + 0.5) / 2, y + ROW / 2, count, size=8.1 if len(count) > 4 else 9, ha="center", va="center", weight="bold" if look == "violated" else "normal")
     y = HEAD + ROW * len(faults) + 0.16
     for text, more in [*((line, {"size": 8.5}) for line in foot), *((line, {"size": 8, "color": style.DARK_GREY}) for line in small)]:
         ax.text(0.1, y, text, va="center", **more)
@@ -151,14 +173,21 @@ def paint(run, name):
     return fig
 
 
+def trials_of(run_dir, run):
+    """Nothing of a run that does not say which double holds were within a lease, nor of one that was published with its verdicts alone."""
+    said = any(cell.get("within_lease") is not None for cell in run["cells"]) and os.path.exists(os.path.join(run_dir, "trials.csv"))
+    return run_folder.load_csv(run_dir, "trials.csv", ("scenario", "system", "guard", "verdict"), ("double_holds", "within_lease")) if said else None
+
+
 def draw(run_dir, out):
     run = run_folder.load_run(run_dir)
     faults, locks, _ = table_of(run)
+    trials = trials_of(run_dir, run)
     if not faults:
         raise ending.BadInput(f"{run_dir}/run.json: none of the faults and locks of the picture")
     style.matplotlib_deterministic()
     with ending.naming(out):
-        paint(run, os.path.basename(os.path.abspath(run_dir))).savefig(out, dpi=DPI, metadata={"Software": None})
+        paint(run, trials, os.path.basename(os.path.abspath(run_dir))).savefig(out, dpi=DPI, metadata={"Software": None})
     print(f"{out}: {len(faults)} faults, {len(locks)} locks")
     return 0
 

@@ -57,6 +57,18 @@ def left(run, published):
     return ([] if files == wanted else files) + [name for name in ("latency.csv", "run.json") if 2 * (published / name).stat().st_size > (run / name).stat().st_size]
 
 
+def of_histories(run, folder):
+    """With --histories those of one bad trial of each cell, if the run has it."""
+    rows = run_folder.load_csv(run, "trials.csv", ("scenario", "system", "guard", "verdict", "history"), ())
+    for row in rows:
+        if row["verdict"] in publish.BAD and row["history"] and not (run / row["history"]).exists():
+            write(run / row["history"], "of the trial\n")
+    first = {(row["scenario"], row["system"], row["guard"]): row["history"] for row in reversed(rows) if row["verdict"] in publish.BAD and row["history"] and (run / row["history"]).exists()}
+    done = publishing("--histories", run, folder)
+    found = sorted(str(path.relative_to(folder)) for path in folder.glob("histories/*"))
+    return [] if done.returncode == 0 and len(first) > 1 and found == sorted(first.values()) else [f"{found}, expected {sorted(first.values())}", *done.stderr.splitlines()]
+
+
 def of_buckets():
     """Samples 5 and 8 are asked for; the second bucket and the fifth are not, and (40, 49) is the widest."""
     buckets = {(10, 10): 2, (20, 20): 1, (30, 30): 3, (40, 49): 1, (50, 50): 1, (60, 60): 1, (70, 70): 1}
@@ -110,6 +122,7 @@ def main():
         came_to = [[{key: c.get(key) for key in ("system", "verdict", "why", "reason", "trials")} for c in run_folder.load_run(folder / name)["cells"]] for name in ("told", "ran")]
         alone = [p.name for p in (folder / "told").iterdir()] == ["run.json"] and not any("grants" in c for c in run_folder.load_run(folder / "told")["cells"])
         tap.check("with --verdicts what the cells came to stays, and nothing else", [] if came_to[0] == came_to[1] and alone else ["others, or more, are there"])
+        tap.check("with --histories the first bad trial of each cell stays", of_histories(run, folder / "kept"))
         tap.check("a bucket has the samples since the one before", of_buckets())
         tap.check("a hunt is published without a change of what is counted", of_hunts(folder / "hunts"))
         refused = [publishing(make_run(folder / "dirty", "0123456789ab-dirty"), folder / "dirtily"), publishing(run, folder / "published")]

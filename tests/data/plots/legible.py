@@ -74,7 +74,8 @@ def check_readme(run_dir):
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     style.matplotlib_deterministic()
-    fig = readme_figure.paint(run_folder.load_run(run_dir), "a-run")
+    run = run_folder.load_run(run_dir)
+    fig = readme_figure.paint(run, readme_figure.trials_of(run_dir, run), "a-run")
     renderer = FigureCanvasAgg(fig).get_renderer()
     ax = fig.axes[0]
     cells = [patch.get_window_extent(renderer) for patch in ax.patches if (patch.get_gid() or "").startswith("cell ")]
@@ -84,20 +85,27 @@ def check_readme(run_dir):
     assert len(rows) <= MOST_ROWS and len(columns) <= MOST_COLUMNS, "too many cells"
     race = dict(next(iter(run_folder.load_run(run_dir)["cells"])), verdict="safe", undecided=0)
     assert [readme_figure.word_of(dict(race, expected=e)) for e in ("race", "any", "safe")] == ["race", "race", "safe"], "one trial of a race is no verdict"
-    overtaken = dict(race, verdict="violated", expected="violated", violated=race["trials"], double_holds=1)
-    assert [readme_figure.word_of(dict(overtaken, within_lease=n)) for n in (1, 0, None)] == ["LOST", "no stop", "BOTH"], "a holder that did not stop is no failure of the lock"
+    overtaken = dict(race, verdict="violated", expected="violated", violated=3, trials=4, double_holds=4, within_lease=1)
+    of_trials = [{key: race[key] for key in ("scenario", "system", "guard")} | {"verdict": v, "double_holds": d, "within_lease": w} for v, d, w in
+                 (("violated", 1, 1), ("violated", 2, 0), ("violated", 1, 0), ("safe", 0, 0))]
+    assert readme_figure.halves_of(overtaken, of_trials) == ("1/4", "2/4"), "a holder that did not stop is no failure of the lock"
+    assert readme_figure.halves_of(dict(overtaken, within_lease=None), of_trials) is None and readme_figure.word_of(overtaken) == "BOTH"
+    assert readme_figure.halves_of(dict(overtaken, expected="race"), of_trials) is None and readme_figure.halves_of(dict(overtaken, verdict="safe"), of_trials) is None
     said = {s["name"]: s.get("steps") for s in run_folder.load_run(run_dir)["scenarios"]}
     counts = {name: readme_figure.faults_of(run_folder.load_run(run_dir), name) for name in readme_figure.FAULTS if said.get(name)}
     assert counts == {name: sum(step.startswith(readme_figure.FAULT_VERBS) for step in said[name]) for name in counts}, counts
     for name in counts if "results/" in run_dir else ():
         label = readme_figure.FAULTS[name].replace("the same", "client cut to")
         assert ("cut" in label) == any(step.startswith("cut") for step in said[name]), f"{name}: '{label}' does not name its cuts: {said[name]}"
-    wide = cells[0].width
+    halves = [patch for patch in ax.patches if (patch.get_gid() or "").startswith("half ")]
+    assert all(abs(2 * half.get_window_extent(renderer).width - cells[0].width) < 2 for half in halves), "halves that are none"
+    wide = {True: cells[0].width, False: cells[0].width / 2}
     for text in ax.texts:
         box, pixels = text.get_window_extent(renderer), text.get_size() / 72 * SHOWN_PIXELS / fig.get_size_inches()[0]
         assert pixels >= LEAST_PIXELS, f"'{text.get_text()}' is {pixels:.1f} pixels high"
         assert 0 <= box.x0 and box.x1 <= fig.bbox.x1 and 0 <= box.y0 and box.y1 <= fig.bbox.y1, f"'{text.get_text()}' is cut off"
-        assert text.get_ha() != "center" or box.width <= wide, f"'{text.get_text()}' is wider than its column"
+        counted = re.fullmatch(r"\d+/\d+|0|within|after", text.get_text())
+        assert text.get_ha() != "center" or box.width <= wide[not counted], f"'{text.get_text()}' is wider than its column"
         assert text.get_ha() == "center" or box.x1 <= min(c.x0 for c in cells) or box.y1 <= min(c.y0 for c in cells), f"'{text.get_text()}' reaches into the cells"
     fills = {v: grey(readme_figure.FILLS.get(v) or style.VERDICTS[v][0]) for v in ("safe", "violated", "no stop", "stuck", "n/a")}
     apart = [abs(a - b) for v, a in fills.items() for w, b in fills.items() if v < w]
