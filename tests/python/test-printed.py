@@ -199,6 +199,15 @@ def wrong_digests(root):
         yield from (f"protocols {digest}: {', '.join(folders)}" for digest, folders in found.items())
 
 
+MOST_FILES, MOST_BYTES = 200, 8_000_000
+
+
+def too_much(root):
+    """What results/ keeps, without runs of the user's own."""
+    sizes = [path.stat().st_size for path in [root / "results/SCHEMA.md", *root.glob("results/reference*/**/*")] if path.is_file()]
+    return [f"{len(sizes)} files, {sum(sizes)} bytes"] if len(sizes) > MOST_FILES or sum(sizes) > MOST_BYTES else []
+
+
 def main():
     words = [word for word in sys.argv[1:] if word != "--write"]
     root = tap.ROOT
@@ -211,6 +220,7 @@ def main():
     tap.check("who compares hand-offs says what that of a lock that polls is", list(wrong_handoffs(root)))
     tap.check("README's command for a chart gives what its picture shows", list(wrong_chart(root)))
     tap.check("the published runs are of the same protocols, all committed", list(wrong_digests(root)))
+    tap.check(f"results/ has at most {MOST_FILES} files and {MOST_BYTES // 1000000} MB", too_much(root))
     return tap.end()
 
 
