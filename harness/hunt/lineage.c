@@ -137,7 +137,7 @@ static bool has_taken_part(const struct lb_hunt_space *space, const struct lb_hu
   return false;
 }
 
-enum { TAKEN, TWO_THINGS, FAR };
+enum { TAKEN, NEAR, FAR };
 
 static unsigned tier_of(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t) {
   unsigned rests = space->system.rests, all = 0, both = ~0u;
@@ -146,9 +146,10 @@ static unsigned tier_of(const struct lb_hunt_space *space, const struct lb_hunt_
     if (!hit) return FAR;
     all |= hit, both &= hit;
   }
-  if (t->fault_count == 0 || t->fault_count > 2 || has_taken_part(space, t)) return FAR;
-  if (is_taken(&space->system, t)) return TAKEN;
-  return t->fault_count == 2 && all != both ? TWO_THINGS : FAR;
+  if (t->fault_count == 0 || t->fault_count > 2) return FAR;
+  bool more = has_taken_part(space, t); /* where that part breaks the lock, it is not played */
+  if (is_taken(&space->system, t) && !more) return TAKEN;
+  return t->fault_count == 2 && (more || all != both) ? NEAR : FAR;
 }
 
 static int by_distance(const void *left, const void *right) {
@@ -163,8 +164,8 @@ static int by_distance(const void *left, const void *right) {
 static int by_turn(const void *left, const void *right) {
   const struct near *a = left, *b = right;
   bool a_single = a->mechanism % (MECHANISM + 1) == 0, b_single = b->mechanism % (MECHANISM + 1) == 0;
-  if (a->tier != b->tier) return a->tier < b->tier ? -1 : 1;
   if (a->turn != b->turn) return a->turn < b->turn ? -1 : 1;
+  if (a->tier != b->tier) return a->tier < b->tier ? -1 : 1;
   if (a_single != b_single) return a_single ? -1 : 1;
   if (a->distance != b->distance) return a->distance < b->distance ? -1 : 1;
   return a->place < b->place ? -1 : a->place > b->place;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * planted: a lock that breaks when two of five conditions hold together, and is otherwise right. A test draws the two,
- * and a hunt has to find just them.
+ * planted: a lock that breaks when two conditions hold together, and is otherwise right. A test draws the two, and a
+ * hunt has to find just them.
  *
  * The lock itself is a word in the memory that all clients share. The conditions are looked for at every try: the wall
- * clocks of clients 1 and 2 against the machine's, and what one Redis says of itself, its clock and its run_id. A clock
- * that runs too fast is seen when it is ahead by a little, whatever hours it has jumped. What was once seen stays seen.
+ * clocks of clients 1 and 2 against the machine's, and what the first Redis says of itself, its clock and its run_id. A
+ * clock that runs too fast is seen when it is ahead by a little, whatever hours it has jumped. With several servers also:
+ * fewer than all had what client 1 wrote when it was granted the lock; the first server does not answer; another one was
+ * started again; another one has become master. What was once seen stays seen.
  * Option of_ten: of ten trials in which it could break so many do, by a counter of all of them: the length of the file
  * that PLANTED_COUNTER in the environment names; hidden: a third condition under which it does not break; fresh: it
  * breaks for a client only that opened its session while another one held the lock, as one does that comes when the
@@ -26,18 +28,21 @@
 #include "backends/backend.h"
 
 enum { OPT_FIRST, OPT_SECOND, OPT_HIDDEN, OPT_OF_TEN, OPT_FRESH, OPT_NUMBERS };
-enum { C1_BEHIND, C2_AHEAD, P_AHEAD, P_RESTARTED, P_FAST, CONDITIONS };
-static const char *const words[] = {"c1-behind", "c2-ahead", "p-ahead", "p-restarted", "p-fast", "none", NULL};
+enum { C1_BEHIND, C2_AHEAD, P_AHEAD, P_RESTARTED, P_FAST, MISSED, P_AWAY, OTHER_RESTARTED, MOVED, CONDITIONS };
+static const char *const words[] = {"c1-behind", "c2-ahead",        "p-ahead", "p-restarted", "p-fast", "missed",
+                                    "p-away",    "other-restarted", "moved",   "none",        NULL};
 
-enum { HALF_AN_HOUR_MS = 1800000, ASK_MS = 300, FAST_MS = 20 };
+enum { HALF_AN_HOUR_MS = 1800000, ASK_MS = 300, FAST_MS = 20, COPY_MS = 150, SERVERS_MAX = 5 };
 
 struct shared {
   _Atomic uint64_t owner; /* 0 = free */
   _Atomic uint64_t next;
   _Atomic unsigned seen; /* conditions, 1 << number */
   _Atomic int drawn;     /* 0 = not yet, 1 = it breaks in this trial, 2 = it does not */
-  _Atomic int has_run_id;
-  char run_id[48];
+  struct {
+    _Atomic int has_run_id;
+    char run_id[48];
+  } server[SERVERS_MAX];
 };
 
 struct lb_session {
@@ -62,35 +67,66 @@ static void look_at_client(struct lb_session *s) {
 }
 
 /* The first who asks notes who the server is; another answer later is another life of it. */
-static void look_at_run_id(struct lb_session *s, redisContext *c) {
-  redisReply *reply = redisCommand(c, "INFO server");
-  const char *at = reply && reply->type == REDIS_REPLY_STRING ? strstr(reply->str, "run_id:") : NULL;
+static void look_at_info(struct lb_session *s, redisContext *c, size_t server) {
+  redisReply *reply = redisCommand(c, "INFO");
+  const char *text = reply && reply->type == REDIS_REPLY_STRING ? reply->str : "", *at = strstr(text, "run_id:");
+  _Atomic int *has_run_id = &s->shared->server[server].has_run_id;
+  char *run_id = s->shared->server[server].run_id;
   int fresh = 0;
-  if (at && atomic_compare_exchange_strong(&s->shared->has_run_id, &fresh, 1)) {
-    snprintf(s->shared->run_id, sizeof s->shared->run_id, "%.40s", at + 7);
-    atomic_store(&s->shared->has_run_id, 2);
-  } else if (at && atomic_load(&s->shared->has_run_id) == 2 && strncmp(at + 7, s->shared->run_id, 40) != 0) {
-    see(s, P_RESTARTED);
+  if (at && atomic_compare_exchange_strong(has_run_id, &fresh, 1)) {
+    snprintf(run_id, sizeof s->shared->server->run_id, "%.40s", at + 7);
+    atomic_store(has_run_id, 2);
+  } else if (at && atomic_load(has_run_id) == 2 && strncmp(at + 7, run_id, 40) != 0) {
+    see(s, server == 0 ? P_RESTARTED : OTHER_RESTARTED);
   }
+  if (server > 0 && s->config->target->replicas > 0 && strstr(text, "role:master")) see(s, MOVED);
   freeReplyObject(reply);
 }
 
-static void look_at_server(struct lb_session *s) {
-  const struct lb_endpoint *e = &s->config->target->endpoints[0];
+static void look_at_time(struct lb_session *s, redisContext *c) {
+  redisReply *reply = redisCommand(c, "TIME");
+  bool told = reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2;
+  int64_t now = told ? atoll(reply->element[0]->str) * 1000 + atoll(reply->element[1]->str) / 1000 : 0;
+  int64_t off = told ? now - true_wall_ms() : 0; /* never ahead by the way of the answer */
+  int64_t hours = (off + (off < 0 ? -HALF_AN_HOUR_MS : HALF_AN_HOUR_MS)) / (2 * HALF_AN_HOUR_MS);
+  if (off > HALF_AN_HOUR_MS) see(s, P_AHEAD);
+  if (off - hours * 2 * HALF_AN_HOUR_MS > FAST_MS) see(s, P_FAST);
+  freeReplyObject(reply);
+}
+
+/* Whether a write of client 1 at the first server comes to all who follow it. */
+static void look_at_copies(struct lb_session *s, redisContext *c) {
+  size_t replicas = s->config->target->replicas;
+  if (replicas == 0 || strcmp(s->config->client, "client-1") != 0) return;
+  redisReply *set = redisCommand(c, "SET %s-copied 1", s->config->prefix);
+  redisReply *reply = redisCommand(c, "WAIT %d %d", (int)replicas, COPY_MS);
+  if (reply && reply->type == REDIS_REPLY_INTEGER && reply->integer < (long long)replicas) see(s, MISSED);
+  freeReplyObject(set);
+  freeReplyObject(reply);
+}
+
+/* False if it does not answer. */
+static bool look_at_server(struct lb_session *s, size_t server) {
+  const struct lb_endpoint *e = &s->config->target->endpoints[server];
   redisContext *c = redisConnectWithTimeout(e->host, e->port, (struct timeval){0, ASK_MS * 1000});
-  if (c && !c->err) {
+  bool answers = c && !c->err;
+  if (answers) {
     redisSetTimeout(c, (struct timeval){0, ASK_MS * 1000});
-    redisReply *reply = redisCommand(c, "TIME");
-    bool told = reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2;
-    int64_t now = told ? atoll(reply->element[0]->str) * 1000 + atoll(reply->element[1]->str) / 1000 : 0;
-    int64_t off = told ? now - true_wall_ms() : 0; /* never ahead by the way of the answer */
-    int64_t hours = (off + (off < 0 ? -HALF_AN_HOUR_MS : HALF_AN_HOUR_MS)) / (2 * HALF_AN_HOUR_MS);
-    if (off > HALF_AN_HOUR_MS) see(s, P_AHEAD);
-    if (off - hours * 2 * HALF_AN_HOUR_MS > FAST_MS) see(s, P_FAST);
-    freeReplyObject(reply);
-    if (!c->err) look_at_run_id(s, c);
+    if (server == 0) look_at_time(s, c);
+    if (!c->err) look_at_info(s, c, server);
+    if (!c->err && server == 0) look_at_copies(s, c);
+    answers = !c->err;
   }
   if (c) redisFree(c);
+  return answers;
+}
+
+static void look_at_servers(struct lb_session *s) {
+  const struct lb_target *target = s->config->target;
+  bool first = strcmp(s->config->client, "client-1") == 0;
+  if (!look_at_server(s, 0)) see(s, P_AWAY);
+  for (size_t i = 1; i < target->count && i < SERVERS_MAX && strcmp(target->endpoints[i].service, "redis") == 0; i++)
+    if (!look_at_server(s, i) && first && target->replicas == 0) see(s, MISSED);
 }
 
 static bool has(struct lb_session *s, int option) {
@@ -142,7 +178,7 @@ static int planted_try(struct lb_session *s, const struct lb_lock *lock, struct 
   (void)lock, (void)deadline;
   if (grant->token_len) return atomic_load(&s->shared->owner) == mine(grant) ? LB_OK : LB_UNKNOWN;
   look_at_client(s);
-  look_at_server(s);
+  look_at_servers(s);
   uint64_t number = atomic_fetch_add(&s->shared->next, 1) + 1;
   grant->asked_at = lb_now(s->env);
   bool broken = breaks(s), numbers = s->config->options[OPT_NUMBERS].b;
@@ -187,12 +223,13 @@ static const struct lb_option options[] = {
                      .max = 1,
                      .help = "grants have fencing tokens, and only these break"},
     {.name = NULL}};
-static const char *const points[] = {NULL}, *const topologies[] = {"redis", NULL};
+static const char *const points[] = {NULL}, *const topologies[] = {"redis", "sentinel", "redis-x5", NULL};
 
 static const struct lb_protocol planted = {
     .abi = LB_ABI,
     .name = "planted",
-    .summary = "breaks when two of five conditions hold together",
+    .summary = "breaks when two conditions hold together",
+    .facts = "ends=lease counts=server-wall", /* as its author would say: a hunt knows no more of it */
     .promises = "Mutual exclusion, unless both conditions have been seen.",
     .breaks = "The two conditions, and nothing else.",
     .source = "a test",
