@@ -105,7 +105,6 @@ static void close_conn(void *arg) {
 static int connect_to(struct sql_primary *primary, const struct lb_endpoint *at, lb_ns deadline) {
   char address[LB_ADDRESS_MAX], hello[200];
   MYSQL *done = NULL;
-  if (at->tls) return lb_fail(primary->env, -ENOTSUP, "mariadb: no TLS yet");
   int r = lb_address(primary->env, at->host, deadline, address);
   if (r) return r;
   struct maria_conn *conn = primary->conn = calloc(1, sizeof *conn);
@@ -120,10 +119,12 @@ static int connect_to(struct sql_primary *primary, const struct lb_endpoint *at,
            (long long)(primary->idle_timeout_ms + 999) / 1000);
   mysql_options(conn->mysql, MYSQL_INIT_COMMAND, hello);
   mysql_options(conn->mysql, MYSQL_OPT_NONBLOCK, NULL);
-  mysql_options(conn->mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT,
-                &(my_bool){0}); /* from 3.4 on it asks for a certificate */
-  int status = mysql_real_connect_start(&done, conn->mysql, address, at->user ? at->user : "lockbench", at->password,
-                                        NULL, at->port, NULL, 0);
+  const char *ca = at->tls ? primary->target->ca_file : NULL;
+  mysql_options(conn->mysql, MYSQL_OPT_SSL_ENFORCE, &(my_bool){at->tls});
+  mysql_options(conn->mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &(my_bool){ca != NULL}); /* 3.4 would ask for one */
+  if (ca) mysql_options(conn->mysql, MYSQL_OPT_SSL_CA, ca);
+  int status = mysql_real_connect_start(&done, conn->mysql, ca ? at->host : address, at->user ? at->user : "lockbench",
+                                        at->password, NULL, at->port, NULL, 0);
   while (status) {
     int came = await(conn, status, deadline);
     if (came <= 0) {

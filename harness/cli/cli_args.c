@@ -186,6 +186,7 @@ static const struct lb_cli_option table[] = {
     {"--zookeeper", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...", "your own ZooKeeper ensemble"},
     {"--postgres", NULL, OWN_SERVERS, LB_ARG_OWN, "CONNINFO",
      "your own PostgreSQL, as in 'host=db.example.org dbname=test user=me', without the password"},
+    {"--mariadb", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...", "your own MariaDB, and its replicas"},
     {"--etcd", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...", "your own etcd cluster"},
     {"--memcached", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT", "your own memcached"},
     {"--nats", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...", "your own NATS, with JetStream"},

@@ -25,10 +25,11 @@
 #include "servers/cluster.h"
 
 const struct lb_own_kind *const lb_own_kinds[LB_OWN_COUNT] = {
-    [LB_OWN_REDIS] = &lb_own_kind_redis,         [LB_OWN_SENTINEL] = &lb_own_kind_sentinel,
-    [LB_OWN_CLUSTER] = &lb_own_kind_cluster,     [LB_OWN_ZOOKEEPER] = &lb_own_kind_zookeeper,
-    [LB_OWN_POSTGRES] = &lb_own_kind_postgres,   [LB_OWN_ETCD] = &lb_own_kind_etcd,
-    [LB_OWN_MEMCACHED] = &lb_own_kind_memcached, [LB_OWN_NATS] = &lb_own_kind_nats,
+    [LB_OWN_REDIS] = &lb_own_kind_redis,       [LB_OWN_SENTINEL] = &lb_own_kind_sentinel,
+    [LB_OWN_CLUSTER] = &lb_own_kind_cluster,   [LB_OWN_ZOOKEEPER] = &lb_own_kind_zookeeper,
+    [LB_OWN_POSTGRES] = &lb_own_kind_postgres, [LB_OWN_MARIADB] = &lb_own_kind_mariadb,
+    [LB_OWN_ETCD] = &lb_own_kind_etcd,         [LB_OWN_MEMCACHED] = &lb_own_kind_memcached,
+    [LB_OWN_NATS] = &lb_own_kind_nats,
 };
 
 static struct lb_own list[LB_OWN_COUNT];

@@ -19,6 +19,7 @@ enum lb_own_what {
   LB_OWN_CLUSTER,
   LB_OWN_ZOOKEEPER,
   LB_OWN_POSTGRES,
+  LB_OWN_MARIADB,
   LB_OWN_ETCD,
   LB_OWN_MEMCACHED,
   LB_OWN_NATS,
@@ -31,6 +32,7 @@ enum lb_own_login_of {
   LB_LOGIN_SENTINEL,
   LB_LOGIN_ZOOKEEPER,
   LB_LOGIN_POSTGRES,
+  LB_LOGIN_MARIADB,
   LB_LOGIN_ETCD,
   LB_LOGIN_MEMCACHED,
   LB_LOGIN_NATS,
@@ -135,7 +137,7 @@ int lb_own_clean(struct lb_own *own, struct lb_env *env, struct lb_error *err);
 /* ---- private to this room: one file for each kind of server ------------------------------------- */
 
 extern const struct lb_own_kind lb_own_kind_redis, lb_own_kind_sentinel, lb_own_kind_cluster, lb_own_kind_zookeeper,
-    lb_own_kind_postgres, lb_own_kind_etcd, lb_own_kind_memcached, lb_own_kind_nats;
+    lb_own_kind_postgres, lb_own_kind_mariadb, lb_own_kind_etcd, lb_own_kind_memcached, lb_own_kind_nats;
 
 /* Every name that a run gives to what it makes begins with this and eight of these. */
 #define LB_OWN_PREFIX "lockbench:"

@@ -20,8 +20,8 @@
 #include "network/sandbox.h"
 
 static struct lb_own_login logins[LB_LOGIN_COUNT];
-const char *const lb_own_login_names[LB_LOGIN_COUNT] = {"redis", "sentinel",  "zookeeper", "postgres",
-                                                        "etcd",  "memcached", "nats"};
+const char *const lb_own_login_names[LB_LOGIN_COUNT] = {"redis",   "sentinel", "zookeeper", "postgres",
+                                                        "mariadb", "etcd",     "memcached", "nats"};
 static const char *const keys[] = {"user", "password", "tls", "ca"};
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 

@@ -56,6 +56,7 @@ void lb_serve_env(const struct lb_serve *v, void (*tell)(void *to, const char *n
   if (list(v, "zookeeper", "", ",", text)) tell(to, "LOCKBENCH_ZOOKEEPER", text);
   if (list(v, "etcd", "", ",", text)) tell(to, "LOCKBENCH_ETCD", text);
   if (list(v, "etcd", "http://", ",", text)) tell(to, "ETCDCTL_ENDPOINTS", text), tell(to, "ETCDCTL_API", "3");
+  if (list(v, "mariadb", "", ",", text)) tell(to, "LOCKBENCH_MARIADB", text);
   if (list(v, "memcached", "", ",", text)) tell(to, "LOCKBENCH_MEMCACHED", text);
   if (list(v, "nats", "", ",", text)) tell(to, "LOCKBENCH_NATS", text);
   if (list(v, "postgres", "", ",", text)) tell_postgres(v, tell, to);

@@ -25,7 +25,7 @@ scenario  : base
 network   : base
 preload   : base
 servers   : base network preload backends:backend,address,redis,redis_link,pg,maria,mc,etcd,nats,zk
-own       : base network servers backends:redis_record,pg,etcd,zk,mc,nats
+own       : base network servers backends:redis_record,pg,maria,etcd,zk,mc,nats
 client    : base history scenario network preload backends:backend
 theory    : base scenario servers backends:backend,foreign,registry
 trial     : base history check scenario network servers client backends:backend

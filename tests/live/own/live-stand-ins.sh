@@ -71,6 +71,17 @@ END
   check 'and members of an ensemble' is "$(same zk)" 2
 fi
 
+if command -v mariadb >/dev/null && command -v mariadb-install-db >/dev/null; then
+  serve maria-async <<'END'
+first=${LOCKBENCH_MARIADB%%,*}
+mariadb -h "${first%:*}" -P "${first#*:}" -u root -e "ALTER USER lockbench@'%' IDENTIFIED BY 'pass-maria-4711'"
+printf '[mariadb]\nuser = lockbench\npassword = pass-maria-4711\n' >"$dir/logins.ini"
+"$LOCKBENCH_TESTED" run lost-reply partition -b maria-row@own-mariadb,maria-row@maria-async --mariadb "$LOCKBENCH_MARIADB" --auth "$dir/logins.ini" \
+  -n 1 -g none --again -o "$dir/maria"
+END
+  check 'and a primary of MariaDB with a replica' is "$(same maria)" 2
+fi
+
 # Kinds of servers that live-own.sh does not start.
 if command -v memcached >/dev/null; then
   serve memcached <<'END'
