@@ -229,7 +229,7 @@ const struct lb_cli_command lb_command_serve = {
     "starts servers as a trial would, and keeps them",
     "COMMAND runs on the host of client 1, with the addresses in its environment: LOCKBENCH_SERVERS, LOCKBENCH_REDIS,\n"
     "LOCKBENCH_SENTINELS, LOCKBENCH_SENTINEL_MASTER, LOCKBENCH_ZOOKEEPER, LOCKBENCH_POSTGRES, PGHOST ..., LOCKBENCH_MARIADB, LOCKBENCH_ETCD, LOCKBENCH_NATS, LOCKBENCH_MEMCACHED,\n"
-    "ETCDCTL_ENDPOINTS; LOCKBENCH_TOOL is this program. Without COMMAND there is a prompt: `help` lists what can be asked. All ends with COMMAND.\n"
+    "ETCDCTL_ENDPOINTS; LOCKBENCH_TOOL is this program, LOCKBENCH_OPERATOR a file for --operator. Without COMMAND there is a prompt: `help` lists what can be asked. All ends with COMMAND.\n"
     "exit: that of COMMAND; 1 failure of the harness, 2 usage, 5 servers are missing, 127 no such command\n"};
 
 /* The words of a step may be one argument, or several. */

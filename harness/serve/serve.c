@@ -19,6 +19,7 @@
 
 #include "serve_env.h"
 #include "serve_line.h"
+#include "serve_operator.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/files.h"
@@ -362,6 +363,7 @@ static _Noreturn void control(struct lb_serve *v, struct shared *shared) {
   struct lb_error *err = &shared->err;
   int r = open_stage(v, err);
   if (r == 0) r = lb_serve_listen(v, err);
+  if (r == 0) r = lb_serve_operator(v, err);
   if (r == 0 && v->plan->command) r = start_command(v, err);
   if (r == 0) greet(v), shared->status = serve(v);
   close_stage(v);

@@ -72,4 +72,5 @@ void lb_serve_env(const struct lb_serve *v, void (*tell)(void *to, const char *n
   text[n > 0 ? n : 0] = '\0';
   if (n > 0) tell(to, "LOCKBENCH_TOOL", text);
   tell(to, LB_SERVE_VARIABLE, v->socket_path);
+  tell(to, "LOCKBENCH_OPERATOR", v->operator_path);
 }

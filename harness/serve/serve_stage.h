@@ -21,7 +21,7 @@ struct lb_serve {
   struct lb_step **step; /* [step_count], what was asked: a cut knows its step for as long as it holds */
   size_t step_count;
   char **environ; /* of the user, before anything was taken out of it */
-  char socket_path[LB_SERVE_PATH];
+  char socket_path[LB_SERVE_PATH], operator_path[LB_SERVE_PATH + 20];
   int socket;
   bool foreground; /* our process group has the terminal */
 };

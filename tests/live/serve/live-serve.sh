@@ -113,4 +113,23 @@ check 'sentinel: its address is known' grep -qE '^[a-z]+: [0-9.]+:[0-9]+,[0-9.]+
 check 'sentinel: the primary stays the one that was bound' grep -qE '^redis-1 .* node 1, primary, dead$' "$dir/out"
 check 'sentinel: the command can be killed as client 1' is "$code" 137
 check 'sentinel: nothing is left' none_left
+
+# What `serve` writes for --operator: a command for each verb, which finds the server by the name that the file has for it.
+serve sentinel --clocks <<'END'
+ls -l "$LOCKBENCH_OPERATOR" | cut -c1-10
+for verb in $(sed -n 's/^may = //p' "$LOCKBENCH_OPERATOR" | tr -d ,); do
+  until primary=$("$LOCKBENCH_TOOL" fault hosts | sed -n 's/ .*current primary.*//p') && [ "$primary" ]; do sleep 0.1; done
+  [ "$verb" = depose ] && one=$primary || one=redis-1
+  command=$(sed -n "s/^$verb = //p" "$LOCKBENCH_OPERATOR" | sed "s/{name}/$one/; s/{other}/redis-3/; s/{offset-ms}/-5000/")
+  sh -c "$command" 2>&1
+  echo "$verb: code $?"
+done
+grep -A1 -F '[redis-2]' "$LOCKBENCH_OPERATOR"
+echo "$LOCKBENCH_SERVERS"
+END
+check 'operator: the file is for its user alone' says '-rw-------'
+for verb in kill restart pause resume cut heal clock depose; do check "operator: $verb is done" grep -qx "$verb: code 0" "$dir/out"; done
+check 'operator: one that cuts names both ends' says 'proved: cut node 1 from node 3'
+address=$(sed -n 's/^address = //p' "$dir/out")
+check 'operator: an address is what the servers are known by' grep -q "^redis://[^ ]* redis://$address " "$dir/out"
 echo "1..$n"
