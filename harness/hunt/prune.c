@@ -72,16 +72,26 @@ static bool lasts(struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
   return earlier.undo == LB_HUNT_AFTER && later.slot < LB_HUNT_CHECKED;
 }
 
-/* A dead host cannot be hit. It can be started again, and cut off when it is back. A stopped server cannot be asked for
- * its clock (that of a client is set before). A second stop of a host has to end at the same time as the first. */
+/* Whether all hosts of the later fault are among those of the earlier one. */
+static bool covers(struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
+  if (earlier.target == LB_HUNT_ONE) return later.target == LB_HUNT_ONE;
+  return !(targeted(later) & ~targeted(earlier));
+}
+
+/* A dead host cannot be hit. It can be started again, and cut off when it is back. A second stop of a host has to end at
+ * the same time as the first. */
 static bool is_dead(struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
-  if (!(targeted(earlier) & targeted(later)) || !lasts(earlier, later)) return false;
-  bool asks = is_clock(later) && !lb_hunt_fault_is_of_client(later);
-  bool within = earlier.target == later.target || later.target == LB_HUNT_ONE;
-  bool stops = later.kind == LB_HUNT_PAUSE && within;
-  if (earlier.kind == LB_HUNT_KILL)
-    return stops || asks || later.kind == LB_HUNT_KILL || lb_hunt_fault_is_of_client(later);
-  return earlier.kind == LB_HUNT_PAUSE && (asks || (stops && earlier.undo == later.undo));
+  if (!covers(earlier, later) || !lasts(earlier, later)) return false;
+  bool stops = later.kind == LB_HUNT_PAUSE;
+  if (earlier.kind == LB_HUNT_KILL) return stops || later.kind == LB_HUNT_KILL || lb_hunt_fault_is_of_client(later);
+  return earlier.kind == LB_HUNT_PAUSE && stops && earlier.undo == later.undo;
+}
+
+/* No server is there that could show its clock, which it has when it comes back. (That of a client is set before.) */
+static bool is_still_clock(struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
+  bool away = earlier.kind == LB_HUNT_KILL || earlier.kind == LB_HUNT_PAUSE;
+  return away && is_clock(later) && !lb_hunt_fault_is_of_client(later) && covers(earlier, later) &&
+         lasts(earlier, later);
 }
 
 static bool never_comes(struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
@@ -116,12 +126,19 @@ static bool goes_on(const struct lb_hunt_timeline *t) {
   return true;
 }
 
+/* Before client 1 holds no client is granted the lock between two faults. Later client 2 may be, so each order is run; but
+ * a client that is stopped is stopped before anything else of its slot. */
+static bool may_change_places(struct lb_hunt_fault a, struct lb_hunt_fault b) {
+  bool stops = (lb_hunt_fault_is_of_client(a) && a.kind == LB_HUNT_PAUSE) ||
+               (lb_hunt_fault_is_of_client(b) && b.kind == LB_HUNT_PAUSE);
+  return a.slot == b.slot && (a.slot < LB_HUNT_HOLDING || stops) && !(touched(a) & touched(b));
+}
+
 /* Of all orders that differ by neighbours without a common host, the one that is first by the alphabet is run: in it no
  * fault stands behind a larger one that it could be moved in front of. */
 bool lb_hunt_prune_is_moved(const struct lb_hunt_timeline *t, size_t *ret_from, size_t *ret_to) {
   for (size_t j = 1; j < t->fault_count; j++)
-    for (size_t i = j;
-         i > 0 && t->fault[i - 1].slot == t->fault[j].slot && !(touched(t->fault[i - 1]) & touched(t->fault[j])); i--)
+    for (size_t i = j; i > 0 && may_change_places(t->fault[i - 1], t->fault[j]); i--)
       if (compare(t->fault[j], t->fault[i - 1]) < 0) return *ret_from = j, *ret_to = i - 1, true;
   return false;
 }
@@ -171,7 +188,8 @@ static enum lb_hunt_pruned bounds(const struct lb_hunt_timeline *t) {
     enum lb_hunt_pruned why = bound_of(t->fault[i]);
     if (why != LB_HUNT_RUN) return why;
     for (size_t j = 0; j < i; j++)
-      if (is_again(t->fault[j], t->fault[i])) return LB_HUNT_TWICE;
+      if (is_still_clock(t->fault[j], t->fault[i])) return LB_HUNT_STILL_CLOCK;
+      else if (is_again(t->fault[j], t->fault[i])) return LB_HUNT_TWICE;
   }
   return LB_HUNT_RUN;
 }
@@ -200,9 +218,10 @@ static const struct {
     [LB_HUNT_SAME_AS_H] = {true, "behind the last reply of an acquire: as while client 1 holds"},
     [LB_HUNT_NO_LINKS] = {true, "these servers never talk to each other"},
     [LB_HUNT_SYMMETRIC] = {true, "the same as with the primary: there is one link, and no failover"},
-    [LB_HUNT_DEAD_HOST] = {true, "this host is dead or stands still by then"},
+    [LB_HUNT_DEAD_HOST] = {true, "this host is dead or stands still by then, so it cannot be done"},
     [LB_HUNT_CLIENT_1_DEAD] = {true, "client 1 is dead by then"},
-    [LB_HUNT_ORDER] = {true, "another order of faults that touch no common host is run"},
+    [LB_HUNT_ORDER] = {true,
+                       "another order of faults that touch no common host is run, and nobody is granted between them"},
     [LB_HUNT_NO_QUEUE] = {false, "bound: nothing behind a release, where nobody queues"},
     [LB_HUNT_NO_DRIFT] = {true, "no clock drifts: as in `long`"},
     [LB_HUNT_FEWER_HOSTS] = {false,
@@ -212,6 +231,7 @@ static const struct {
     [LB_HUNT_LATE_RESTART] = {false, "bound: no restart behind the last write, beside other faults"},
     [LB_HUNT_LATE_FOR_GOOD] = {false,
                                "bound: nothing that begins after B and lasts until the end, beside other faults"},
+    [LB_HUNT_STILL_CLOCK] = {false, "bound: no clock of servers that are dead or stand still by then"},
     [LB_HUNT_TWICE] = {false, "bound: nothing is done to one host twice"},
 };
 bool lb_hunt_prune_is_sound(enum lb_hunt_pruned why) { return reasons[why].sound; }
@@ -295,7 +315,6 @@ static bool follow(const struct lb_hunt_system *s, struct lb_hunt_timeline *t) {
     case LB_HUNT_NO_LINKS: drop(t, alone); break;
     case LB_HUNT_SYMMETRIC: t->fault[alone].target = LB_HUNT_P; break;
     case LB_HUNT_SAME_AS_H: move_to_h(s, t); break;
-    case LB_HUNT_DEAD_HOST:
     case LB_HUNT_CLIENT_1_DEAD: drop(t, later); break;
     case LB_HUNT_ORDER: put_in_order(t); break;
     case LB_HUNT_NO_DRIFT: t->regime = LB_HUNT_LONG; break;

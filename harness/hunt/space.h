@@ -23,9 +23,9 @@ enum lb_hunt_pruned {
   LB_HUNT_SAME_AS_H,     /* at A the reply has been read and no request follows: as at H */
   LB_HUNT_NO_LINKS,      /* a cut between servers that never talk to each other */
   LB_HUNT_SYMMETRIC,     /* the same with another name: a short cut of one of two servers from the other */
-  LB_HUNT_DEAD_HOST,     /* a host that is dead or stopped by then, and is not started again by this fault */
+  LB_HUNT_DEAD_HOST,     /* all its hosts are dead or stopped by then: it cannot be done */
   LB_HUNT_CLIENT_1_DEAD, /* client 1 is dead by then, so this slot never comes */
-  LB_HUNT_ORDER,         /* neighbours in one slot that touch no common host: another order of them is run */
+  LB_HUNT_ORDER,         /* neighbours in one slot that touch no common host, no grant between: another order is run */
   LB_HUNT_NO_DRIFT,      /* of the regime drift, and no clock drifts: as in `long`. Run for the subsets of others */
   /* Bounds: the first one always, the others at two faults and more. */
   LB_HUNT_NO_QUEUE, /* a fault at W, where no client queues */
@@ -35,6 +35,7 @@ enum lb_hunt_pruned {
   LB_HUNT_LATE_RESTART,   /* a restart at R */
   LB_HUNT_LATE_FOR_GOOD,  /* a fault after B that lasts until the end */
   LB_HUNT_TWICE,          /* the same done to the same host twice */
+  LB_HUNT_STILL_CLOCK,    /* the clock of servers that are all dead or stopped by then */
   LB_HUNT_PRUNED_COUNT
 };
 bool lb_hunt_prune_is_sound(enum lb_hunt_pruned why);

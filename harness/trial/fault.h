@@ -28,6 +28,8 @@ int lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, const stru
 bool lb_fault_has_undo(enum lb_verb verb);
 /* Kills a client, or finds that it has killed itself, and records its crash. False: it died of something else. */
 bool lb_fault_bury(struct lb_stage *stage, struct lb_client *client);
+/* Whether its process is stopped. */
+bool lb_fault_server_stands(const struct lb_server *server);
 
 /* ---- what the files of the faults share: a fault is a row {act, prove, undo} in the table of its file ---- */
 

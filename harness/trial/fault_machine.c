@@ -248,9 +248,27 @@ static int ask_offset(struct lb_doing *d, const struct dial *dial, int64_t *ret)
   return 0;
 }
 
+/* A server that an earlier step has killed or stopped. Its clock moves with those of the others, and is not waited for;
+ * alone it would be a clock without a proof. */
+static bool is_silent(const struct dial *dial) {
+  return dial->server && (dial->server->proc.pid <= 0 || lb_fault_server_stands(dial->server));
+}
+
+/* Those who can answer; one has to. */
+static size_t count_heard(const struct lb_doing *d) {
+  size_t heard = 0;
+  for (size_t i = 0; i < dial_count(d); i++) {
+    struct dial dial = dial_at(d, i);
+    heard += !is_silent(&dial);
+  }
+  return heard;
+}
+
 /* A jump needs the answers from before it: a host's clock may be off already, by an earlier step. */
 static int ask_before(struct lb_doing *d, const struct dial *dial, int64_t *before) {
-  return dial->skew ? ask_offset(d, dial, before) : lb_doing_fail(d, "%s: its clock cannot be set", dial->name);
+  if (!dial->skew) return lb_doing_fail(d, "%s: its clock cannot be set", dial->name);
+  if (count_heard(d) == 0) return lb_doing_fail(d, "%s: who is hit cannot tell the time now", d->step->text);
+  return is_silent(dial) ? 0 : ask_offset(d, dial, before);
 }
 
 static int each_dial(struct lb_doing *d, int (*act)(struct lb_doing *d, const struct dial *dial, int64_t *before)) {
@@ -275,17 +293,19 @@ static int jump(struct lb_doing *d) {
 static int prove_one_jump(struct lb_doing *d, const struct dial *dial, int64_t *before) {
   lb_ns deadline = lb_in_ms(ASK_MS);
   int64_t now, jumped;
-  for (;;) {
+  while (!is_silent(dial)) {
     if (ask_offset(d, dial, &now) < 0) return -1;
     jumped = now - *before;
-    if (llabs(jumped - d->step->offset_ms) <= CLOCK_ERROR_MS) break;
+    if (llabs(jumped - d->step->offset_ms) <= CLOCK_ERROR_MS) {
+      if (d->step->monotonic) lb_stage_clock(d->s, d->step, dial->name, LB_CLOCK_MONOTONIC, jumped, 0);
+      else lb_stage_clock(d->s, d->step, dial->name, LB_CLOCK_WALL, now, 0);
+      return 0;
+    }
     if (lb_clock_ns() > deadline)
       return lb_doing_fail(d, "%s: %s says it jumped by %+lld ms, expected %+lld", d->step->text, dial->name,
                            (long long)jumped, (long long)d->step->offset_ms);
     lb_sleep_ms(1);
   }
-  if (d->step->monotonic) lb_stage_clock(d->s, d->step, dial->name, LB_CLOCK_MONOTONIC, jumped, 0);
-  else lb_stage_clock(d->s, d->step, dial->name, LB_CLOCK_WALL, now, 0);
   return 0;
 }
 
@@ -322,6 +342,8 @@ static int prove_one_rate(struct lb_doing *d, const struct dial *dial, int64_t *
   (void)before;
   int64_t first = 0, now = 0, look_ms = RATE_LOOK_MS;
   double gain = d->step->rate - 1;
+  if (count_heard(d) == 0) return lb_doing_fail(d, "%s: who is hit cannot tell the time now", d->step->text);
+  if (is_silent(dial)) return 0;
   if (gain != 0 && 20 / fabs(gain) > (double)look_ms) look_ms = (int64_t)(20 / fabs(gain));
   if (ask_exactly(d, dial, &first) < 0) return -1;
   lb_ns begin = lb_clock_ns();

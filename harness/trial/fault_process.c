@@ -90,8 +90,8 @@ static int signal_all(struct lb_doing *d, int sig) {
   return r;
 }
 
-/* Stopped by its state in /proc, as the kernel sees it. */
-static bool server_stands(const struct lb_server *server) {
+/* As the kernel sees it in /proc. */
+bool lb_fault_server_stands(const struct lb_server *server) {
   char path[64], line[512] = "";
   snprintf(path, sizeof path, "/proc/%d/stat", (int)server->proc.pid);
   FILE *in = fopen(path, "re");
@@ -108,7 +108,7 @@ static int await_servers(struct lb_doing *d, bool stopped) {
   lb_ns deadline = lb_in_ms(QUICK_MS);
   for (size_t i = 0; i < d->a->server_count; i++) {
     struct lb_server *server = d->a->server[i];
-    while (server_stands(server) != stopped) {
+    while (lb_fault_server_stands(server) != stopped) {
       if (lb_clock_ns() > deadline) return lb_doing_fail(d, "%s did not change its state", server->name);
       lb_sleep_ms(1);
     }
@@ -161,7 +161,7 @@ static bool is_alone(const struct lb_stage *s, size_t index) {
   size_t reached = 1;
   if (!c->topology->family->majority || index >= c->data_count) return false;
   for (size_t i = 0; i < c->data_count; i++)
-    if (i != index && c->server[i].proc.pid > 0 && !server_stands(&c->server[i]) &&
+    if (i != index && c->server[i].proc.pid > 0 && !lb_fault_server_stands(&c->server[i]) &&
         !lb_cut_parts(s->net.cuts, c->server[index].host, c->server[i].host))
       reached++;
   return 2 * reached <= c->data_count;

@@ -112,31 +112,40 @@ static bool share_host(struct fault a, struct fault b, bool links) {
   return false;
 }
 
+/* Every host of b is one of a. */
+static bool is_within(struct fault b, struct fault a) {
+  if (is(a.target, "one")) return is(b.target, "one");
+  if (is(a.target, "f")) return is(b.target, "f one");
+  return strcmp(a.target, b.target) == 0; /* of what is killed or stopped */
+}
+
 /* a is done before b. */
 static bool pair_runs(struct fault a, struct fault b) {
   bool still = a.slot == b.slot || is(a.undo, "gone") || (is(a.undo, "back") && at(b, "BAH")) ||
                (of_client(a) && is(a.kind, "kill"));
   if (is(a.kind, "kill") && is(a.target, "c1") && (is(b.target, "c1") || (a.slot != b.slot && at(b, "XRW"))))
     return false;
-  bool again = share_host(a, b, false) && still, clock = !of_client(b) && is(b.kind, "ahead behind fast slow"),
-       fewer = is(a.target, "one") && is(b.target, "f"), together = is(a.undo, b.undo);
-  if (again && is(a.kind, "kill") && (clock || of_client(b) || is(b.kind, "kill"))) return false;
-  if (again && is(a.kind, "kill") && is(b.kind, "pause") && !fewer) return false;
-  if (again && is(a.kind, "pause") && (clock || (is(b.kind, "pause") && !fewer && together))) return false;
+  bool again = is_within(b, a) && still, clock = !of_client(b) && is(b.kind, "ahead behind fast slow"),
+       together = is(a.undo, b.undo);
+  if (again && is(a.kind, "kill") && (clock || of_client(b) || is(b.kind, "kill pause"))) return false;
+  if (again && is(a.kind, "pause") && (clock || (is(b.kind, "pause") && together))) return false;
   if (strcmp(a.target, b.target) == 0 &&
       (strcmp(a.kind, b.kind) == 0 || (is(a.kind, "isolate part") && is(b.kind, "isolate part"))))
     return false;
   return true;
 }
 
-/* One of all the orders that come to the same: nobody can be exchanged with his neighbours until an earlier word stands
+/* Before the grant, one of all the orders that come to the same: nobody can be exchanged with his neighbours until an earlier word stands
  * in front. Found by doing all exchanges, of which a set of three has few. */
 static bool first_of_its_orders(const struct fault *f, int n) {
   int order[6][3] = {{0, 1, 2}}, known = 1;
   for (int o = 0; o < known; o++)
     for (int i = 0; i + 1 < n; i++) {
       struct fault a = f[order[o][i]], b = f[order[o][i + 1]];
-      if (a.slot != b.slot || share_host(a, b, true)) continue;
+      if (a.slot != b.slot ||
+          !(at(a, "BA") || (is(a.kind, "pause") && of_client(a)) || (is(b.kind, "pause") && of_client(b))) ||
+          share_host(a, b, true))
+        continue;
       int swapped[3], seen = 0;
       memcpy(swapped, order[o], sizeof swapped);
       swapped[i] = order[o][i + 1];

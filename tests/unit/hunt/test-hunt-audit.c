@@ -41,14 +41,14 @@ TEST(somebody_stands_for_whom_a_sound_reason_prunes) {
     for (size_t n = 0; n < space.count; n++) {
       const struct lb_hunt_timeline *t = &space.timeline[n];
       bool stands = lb_hunt_prune_stand_in(&space.system, t, &other);
-      if (!lb_hunt_prune_is_sound(t->pruned)) assert_false(stands);
+      if (!lb_hunt_prune_is_sound(t->pruned) || t->pruned == LB_HUNT_DEAD_HOST) assert_false(stands);
       else sound++, nobody += !stands;
       if (!stands) continue;
       ptrdiff_t at = n % 5 ? 0 : lb_hunt_space_find(&space, &other); /* slow: of a fifth */
       assert_true(at >= 0);
       assert_false(lb_hunt_prune_is_sound(other.pruned));
     }
-    if (nobody * 50 > sound) fail_msg("%s: nobody stands for %zu of %zu", systems[i], nobody, sound);
+    if (nobody * 40 > sound) fail_msg("%s: nobody stands for %zu of %zu", systems[i], nobody, sound);
     lb_hunt_space_clear(&space);
   }
 }
@@ -65,11 +65,14 @@ TEST(it_is_the_one_that_the_reason_names) {
                {"redis-token@redis", "L2.pause-P@A-mid+kill-c2@H", NULL}, /* client 2 dies when it goes on */
                {"redis-token@redis", "L2.pause-P@A-mid+ahead-P@H", NULL}, /* its clock can be set by then */
                {"redis-token@redis", "S2.kill-c1@H+restart-P@R", "S1.kill-c1@H"},
-               {"redis-token@redis", "S2.pause-P@H-mid+ahead-P@H", "S1.pause-P@H-mid"},
+               {"redis-token@redis", "S2.pause-P@H-mid+ahead-P@H", NULL}, /* its clock is ahead when it goes on */
                {"redis-token@redis", "L1.restart-P@W", NULL},
                {"redis-token@redis", "L2.restart-P@A+restart-P@H", NULL},
                {"redlock@redis-x3", "S2.isolate-P@B-back+restart-P@H", "S1.restart-P@H"},
-               {"zk-sequential@zk-x3", "L2.kill-P@B-gone+pause-P@H-back", "L1.kill-P@B-gone"},
+               {"zk-sequential@zk-x3", "L2.kill-P@B-gone+pause-P@H-back", NULL}, /* it cannot be done */
+               {"redis-token@sentinel", "L2.kill-P@B-back+ahead-all@H", NULL},   /* the others live: it is run */
+               {"redis-token@sentinel", "L2.pause-f@H-back+ahead-P@H", NULL},    /* so is each order while one holds */
+
                {"redlock@redis-x3", "D2.fast-c1@B+isolate-P@A-mid", "D1.fast-c1@B"},   /* nor is it waited for */
                {"redis-token@redis", "S2.cutoff-c1@A+pause-c1@A", NULL},               /* it never holds */
                {"redis-token@redis", "L2.restart-P@A+kill-c1@A", NULL},                /* nor does it here */
@@ -115,7 +118,9 @@ TEST(a_share_of_each_reason_is_drawn_by_the_seed) {
     of[space.timeline[drawn[i].timeline].pruned]++;
   }
   for (int why = 0; why < LB_HUNT_PRUNED_COUNT; why++)
-    assert_int_equal(of[why], lb_hunt_prune_is_sound((enum lb_hunt_pruned)why) ? (pruned[why] + 19) / 20 : 0);
+    assert_int_equal(of[why], lb_hunt_prune_is_sound((enum lb_hunt_pruned)why) && why != LB_HUNT_DEAD_HOST
+                                  ? (pruned[why] + 19) / 20
+                                  : 0);
   free(drawn);
   free(again);
   free(other);
