@@ -98,6 +98,7 @@ struct lb_args {
   const char *storage;        /* "disk", "memory" */
   int trials, jobs, trial, hosts, ttl_ms;
   const char *own[LB_OWN_COUNT], *auth; /* servers of the user's own, by kind; NULL = none */
+  const char *operator;                 /* what may be done to them; NULL = nothing */
   uint64_t seed;
   /* Options of a hunt: one timeline by its id, kinds that are left out, most faults, time in all (0 = no end), whether
    * only to list. */
@@ -109,7 +110,7 @@ struct lb_args {
   int64_t lease_ms;                  /* ... the length of its leases; 0 = none was said */
   int faults;
   double budget_s;
-  bool has_faults, list, all;
+  bool has_faults, list, all, yes;
   bool has_seed, json, markdown, verbose, past_lease, strict, tap, again, keep_logs, reuse, anyway, cost, speed, clocks;
 };
 
@@ -126,7 +127,7 @@ enum {
   LB_ARG_AGAINST = 1 << 8,
   LB_ARG_COST = 1 << 9,     /* --cost -s */
   LB_ARG_SERVE = 1 << 10,   /* --hosts --ttl --storage --speed --clocks -- COMMAND */
-  LB_ARG_OWN = 1 << 11,     /* --redis --sentinel ... --auth */
+  LB_ARG_OWN = 1 << 11,     /* --redis --sentinel ... --auth --operator --yes --list */
   LB_ARG_ADAPTER = 1 << 12, /* -b --tap, of an adapter */
   LB_ARG_HUNT = 1 << 13,    /* -g --faults --budget --shard --without --only --list --seed -o -j -s -v ... */
   LB_ARG_SHOW = 1 << 15,    /* -b */
@@ -268,6 +269,21 @@ int lb_cli_own_begin(const struct lb_args *args);
 /* The systems that a run on such servers is about, malloc'd: `asked` with a topology for every protocol that has none,
  * where "all" is every protocol that runs on one of them; NULL = of each kind of servers the one lock to use there. */
 char *lb_cli_own_systems(const char *asked);
+
+/* ---- what may be done to them (cli_operator.c): each 0, also without --operator, or an exit code after one line on stderr */
+
+/* Reads the file; and, when the servers have been asked, holds it against them and gives their topologies the mandate. */
+int lb_cli_operator_read(const struct lb_args *args);
+int lb_cli_operator_meet(const struct lb_args *args);
+/* Shows the commands of the plan and asks whether they are allowed; with --list it only shows them. */
+int lb_cli_operator_consent(const struct lb_args *args, const struct lb_plan *plan, bool *ret_listed);
+/* Around a run: starts the guardian, and ends it when all is undone. `code` is that of the run. */
+int lb_cli_operator_begin(const struct lb_args *args, const struct lb_plan *plan);
+int lb_cli_operator_end(int code);
+/* Of `clean`: undoes what a guardian that was killed has left; how many faults that were, or an exit code that is
+ * negative; and later their proof. */
+int lb_cli_operator_clean(const struct lb_args *args);
+int lb_cli_operator_cleaned(int left);
 
 /* ---- how long it takes (cli_commands.c) ----------------------------------------------------------- */
 

@@ -189,7 +189,8 @@ static const struct lb_step *order_in(const struct lb_plan *plan) {
 static int run_trials(struct session *s) {
   struct lb_estimate estimate;
   bool by_person = order_in(s->tally.plan) && !s->order->args->hook;
-  struct lb_jobs jobs = by_person ? (struct lb_jobs){1, 1} : lb_cli_run_jobs(s->order->args);
+  bool alone = by_person || s->order->args->operator;
+  struct lb_jobs jobs = alone ? (struct lb_jobs){1, 1} : lb_cli_run_jobs(s->order->args);
   struct lb_display display = {.live = {stderr, .terminal = lb_live_terminal(stderr)},
                                .verbose = s->order->args->verbose,
                                .estimate = &estimate};
@@ -474,7 +475,11 @@ int lb_cli_carry_out(const struct lb_order *order) {
       lb_complain(0, "runs %s, the lock to use on these servers; -b all runs the others, too", own);
     code = check_orders(&plan, order->args->hook);
     if (code == 0 && order->begin) code = order->begin(order->data, &plan);
-    if (code == 0) code = order->args->against ? take_turns(&plan, order->args) : execute(&plan, order, shard);
+    bool listed = false;
+    if (code == 0) code = lb_cli_operator_consent(order->args, &plan, &listed);
+    if (code == 0 && !listed) code = lb_cli_operator_begin(order->args, &plan);
+    if (code == 0 && !listed)
+      code = lb_cli_operator_end(order->args->against ? take_turns(&plan, order->args) : execute(&plan, order, shard));
     lb_plan_clear(&plan);
   }
   free(own);

@@ -93,18 +93,30 @@ static int ask_servers(struct lb_own *own, struct lb_env *env) {
   return r < 0 ? lb_complain(LB_EXIT_MISSING, "%s", err.text) : 0;
 }
 
-int lb_cli_own_begin(const struct lb_args *args) {
+/* What a guardian has left is undone before the servers are asked: one that was left dead cannot answer. */
+static int begin(const struct lb_args *args, bool cleans) {
   struct lb_process_env env;
   struct lb_own *own;
   if (args->auth && !lb_cli_names_own(args))
     return lb_complain(LB_EXIT_USAGE, "--auth %s: expected servers beside it, as in --redis HOST:PORT", args->auth);
+  if ((args->operator|| args->yes || args->list) && !lb_cli_names_own(args))
+    return lb_complain(LB_EXIT_USAGE, "%s: expected servers beside it, as in --redis HOST:PORT",
+                       args->operator? "--operator"
+                       : args->yes   ? "--yes"
+                                     : "--list");
   int r = take(args);
+  if (r == 0) r = lb_cli_operator_read(args);
   if (r) return r;
   lb_own_keep_secrets();
+  int left = cleans ? lb_cli_operator_clean(args) : 0;
+  if (left < 0) return -left;
   lb_env_init(&env, lb_cli_random_seed());
   for (size_t i = 0; r == 0 && (own = lb_own_at(i)); i++) r = ask_servers(own, &env.base);
-  return r;
+  if (r == 0) r = lb_cli_operator_meet(args);
+  return r == 0 ? lb_cli_operator_cleaned(left) : r;
 }
+
+int lb_cli_own_begin(const struct lb_args *args) { return begin(args, false); }
 
 /* ---- which systems ------------------------------------------------------------------------------ */
 
@@ -159,7 +171,7 @@ static int clean_command(const struct lb_args *args) {
   if (!lb_cli_names_own(args))
     return lb_complain(LB_EXIT_USAGE, "clean: expected servers, as in --redis HOST:PORT, see `%s clean --help`",
                        lb_process_called());
-  int code = lb_cli_own_begin(args);
+  int code = begin(args, true);
   lb_env_init(&env, lb_cli_random_seed());
   for (size_t i = 0; code == 0 && (own = lb_own_at(i)); i++) {
     if (lb_own_clean(own, &env.base, &err) < 0) code = lb_complain(LB_EXIT_FAILURE, "%s", err.text);
@@ -175,6 +187,7 @@ const struct lb_cli_command lb_command_clean = {
     "",
     "removes from your own servers what killed runs have left",
     "It removes whatever has the name of a run (lockbench: and eight hexadecimal digits), also of a run that is going on.\n"
+    "With --operator FILE it first undoes what was done to these servers, if the tool and its guardian were killed.\n"
     "exit: 0 nothing is left, 1 not all could be removed, 2 usage, 5 a server could not be asked\n"};
 
 /* ---- serve and fault ------------------------------------------------------------------------------------- */

@@ -56,7 +56,7 @@ static bool read_port(const char *text, uint16_t *ret) {
 }
 
 /* "host", "host:6379", "[::1]:6379"; a bare address of IPv6 has no port behind it. */
-static bool read_address(char *text, uint16_t port, struct lb_own_address *ret) {
+bool lb_own_read_address(char *text, uint16_t port, struct lb_own_address *ret) {
   char *host = text, *after = NULL, *colon = strchr(text, ':');
   if (*text == '[') {
     host = text + 1;
@@ -111,7 +111,7 @@ int lb_own_add_address(struct lb_own *own, char *text, struct lb_error *err) {
   if (length > 0)
     return lb_refuse(err, "%s: address %zu: found %s, expected [%.*s]%s, or [%s] for the address alone", kind->option,
                      count + 1, text, length, text, text + length, text);
-  if (!read_address(text, kind->port, &own->given[count]))
+  if (!lb_own_read_address(text, kind->port, &own->given[count]))
     return lb_refuse(err, "%s: address %zu: expected HOST:PORT, in %s", kind->option, count + 1, kind->takes);
   for (size_t i = 0; i < count; i++)
     if (strcmp(own->given[i].host, own->given[count].host) == 0 && own->given[i].port == own->given[count].port)

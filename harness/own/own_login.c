@@ -12,12 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 
 #include "base/files.h"
 #include "base/error.h"
-#include "base/text.h"
 #include "network/sandbox.h"
+#include "own_file.h"
 
 static struct lb_own_login logins[LB_LOGIN_COUNT];
 const char *const lb_own_login_names[LB_LOGIN_COUNT] = {"redis",   "sentinel", "zookeeper", "postgres",
@@ -80,65 +79,25 @@ int lb_own_take_environment(struct lb_error *err) {
 
 /* ---- a file ------------------------------------------------------------------------------------ */
 
-static size_t find(const char *word, const char *const *words, size_t count) {
-  size_t i = 0;
-  while (i < count && strcmp(words[i], word) != 0) i++;
-  return i;
+static int begin_section(void *to, const char *name, int line, struct lb_error *err) {
+  (void)line;
+  int section = lb_own_file_find("section", name, lb_own_login_names, LB_LOGIN_COUNT, err);
+  *(int *)to = section;
+  return section < 0 ? section : 0;
 }
 
-static int unknown(const char *what, const char *word, const char *const *words, size_t count, struct lb_error *err) {
-  const char *near = lb_text_suggest(word, words, count);
-  return near ? lb_refuse(err, "unknown %s '%s', did you mean '%s'?", what, word, near)
-              : lb_refuse(err, "unknown %s '%s', expected %s, %s, ...", what, word, words[0], words[1]);
-}
-
-static char *trim(char *text) {
-  while (isspace((unsigned char)*text)) text++;
-  for (size_t n = strlen(text); n > 0 && isspace((unsigned char)text[n - 1]); n--) text[n - 1] = '\0';
-  return text;
-}
-
-/* One line, without what it may hold: "[redis]", "key = value", "# ...", nothing. A value is taken as it is, so that
- * any password fits. */
-static int read_line(char *line, size_t *section, struct lb_error *err) {
-  char *text = trim(line), *equals = strchr(text, '=');
-  size_t length = strlen(text);
-  if (!*text || *text == '#' || *text == ';') return 0;
-  if (*text == '[') {
-    if (text[length - 1] != ']') return lb_refuse(err, "a section without its ]");
-    text[length - 1] = '\0';
-    *section = find(text + 1, lb_own_login_names, LB_LOGIN_COUNT);
-    return *section < LB_LOGIN_COUNT ? 0 : unknown("section", text + 1, lb_own_login_names, LB_LOGIN_COUNT, err);
-  }
-  if (!equals) return lb_refuse(err, "expected [redis] and the like, or user=, password=, tls=, ca=");
-  *equals = '\0';
-  size_t key = find(trim(text), keys, KEY_COUNT);
-  if (key == KEY_COUNT) return unknown("key", trim(text), keys, KEY_COUNT, err);
-  if (*section == LB_LOGIN_COUNT)
-    return lb_refuse(err, "expected a section before it: [redis], [postgres] and the like");
-  return put_value(&logins[*section], key, trim(equals + 1), err);
+static int put_key(void *to, const char *name, const char *value, struct lb_error *err) {
+  int section = *(int *)to, key = lb_own_file_find("key", name, keys, KEY_COUNT, err);
+  if (key < 0) return key;
+  if (section < 0) return lb_refuse(err, "expected a section before it: [redis], [postgres] and the like");
+  return put_value(&logins[section], (size_t)key, value, err);
 }
 
 int lb_own_read_logins(const char *path, struct lb_error *err) {
-  char line[1024];
-  struct stat st;
-  size_t section = LB_LOGIN_COUNT;
-  int number = 0, r = 0;
-  FILE *in = lb_files_open(path);
-  if (!in || fstat(fileno(in), &st) < 0) r = lb_refuse(err, "--auth %s: %s", path, strerror(errno));
-  else if (S_ISREG(st.st_mode) && st.st_mode & 077)
-    r = lb_refuse(err,
-                  "--auth %s: others may read or write it (mode %03o), expected a file of yours alone: chmod 600 %s",
-                  path, (unsigned)st.st_mode & 0777, path);
-  while (r == 0 && fgets(line, sizeof line, in)) {
-    number++;
-    if (!strchr(line, '\n') && !feof(in)) r = lb_refuse(err, "expected at most %zu bytes", sizeof line - 2);
-    else r = read_line(line, &section, err);
-    if (r < 0) lb_error_prefix(err, "%s:%d: ", path, number);
-  }
-  explicit_bzero(line, sizeof line);
-  if (in) fclose(in);
-  return r;
+  int section = -1;
+  struct lb_own_file file = {"--auth", "[redis] and the like, or user=, password=, tls=, ca=", begin_section, put_key,
+                             &section};
+  return lb_own_file_read(&file, path, err);
 }
 
 /* ---- and nowhere else ------------------------------------------------------------------------- */

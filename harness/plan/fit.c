@@ -116,11 +116,66 @@ static bool is_of_stand_ins(const struct lb_step *step) {
 /* A look at what a server says to any client. What it has synced is seen from its machine alone. */
 static bool only_asks(const struct lb_step *step) {
   enum lb_step_class class = lb_step_row(step)->class;
-  return (class == LB_STEP_OBSERVATION || class == LB_STEP_CONDITION) && !lb_step_needs(step, LB_NEED_SYNCS);
+  bool asks = class == LB_STEP_OBSERVATION || class == LB_STEP_CONDITION || class == LB_STEP_PAUSES;
+  return asks && !lb_step_needs(step, LB_NEED_SYNCS);
 }
 
-static bool hurts(const struct lb_step *step, const struct lb_topology *t) {
+/* What the owner of servers has to allow for a step that touches them, with its undo: a bit for each verb. */
+static unsigned orders_of(const struct lb_step *step) {
+  enum { KILL = 1 << LB_MAY_KILL | 1 << LB_MAY_RESTART, PAUSE = 1 << LB_MAY_PAUSE | 1 << LB_MAY_RESUME };
+  enum { CUT = 1 << LB_MAY_CUT | 1 << LB_MAY_HEAL };
+  static const unsigned of_verb[LB_VERB_COUNT] = {
+      [LB_STEP_KILL] = KILL,
+      [LB_STEP_RESTART] = KILL,
+      [LB_STEP_PAUSE] = PAUSE,
+      [LB_STEP_RESUME] = PAUSE,
+      [LB_STEP_CUT] = CUT,
+      [LB_STEP_HEAL_ONE] = CUT,
+      [LB_STEP_CLOCK_JUMP] = 1 << LB_MAY_CLOCK,
+      [LB_STEP_DEPOSE] = 1 << LB_MAY_DEPOSE,
+  };
+  return of_verb[step->verb] && !step->monotonic ? of_verb[step->verb] : LB_MAY_NEVER;
+}
+
+static bool is_of_own(const struct lb_step *step, const struct lb_topology *t) {
   return t->own && touches_servers(step) && !is_of_stand_ins(step) && !only_asks(step);
+}
+
+/* So many servers a role stands for, at most. */
+static size_t most_of(struct lb_role role, const struct lb_topology *t) {
+  switch (role.kind) {
+    case LB_ROLE_ALL: return t->data_count + t->other_count;
+    case LB_ROLE_REPLICAS: return t->data_count - 1;
+    case LB_ROLE_MAJORITY: return t->data_count / 2 + 1;
+    case LB_ROLE_PARTNERS: return t->data_count / 2;
+    case LB_ROLE_MINORITY: return t->data_count - t->data_count / 2 - 1;
+    default: return 1;
+  }
+}
+
+/* True with the reason in `why` if the step would touch the user's servers, and their owner has not allowed it. */
+static bool hurts(const struct lb_step *step, const struct lb_topology *t, struct lb_error *why) {
+  char verbs[100];
+  const struct lb_mandate *mandate = t->mandate;
+  bool promoted = t->own && t->stands_for && lb_topology_find(t->stands_for)->family->orders.promote;
+  if (promoted && lb_step_needs(step, LB_NEED_FAILOVER))
+    return lb_refuse(why, "'%s': nobody promotes a server of your own", step->text);
+  if (!is_of_own(step, t)) return false;
+  unsigned orders = orders_of(step);
+  if (!mandate || orders & LB_MAY_NEVER)
+    return lb_refuse(why, "'%s' would touch the servers or their network, which are your own%s", step->text,
+                     mandate ? ", and no operator is asked for that" : "");
+  if (orders & ~mandate->may)
+    return lb_refuse(why, "'%s': the operator may not %s", step->text,
+                     lb_mandate_say(orders & ~mandate->may, verbs, sizeof verbs));
+  size_t a = most_of(step->a, t), b = step->b.kind == LB_ROLE_NONE ? a : most_of(step->b, t), most = a < b ? a : b;
+  if (most > mandate->at_once)
+    return lb_refuse(why, "'%s' is of %zu servers, and the operator allows at-once = %zu", step->text, most,
+                     mandate->at_once);
+  unsigned all = (1u << (t->data_count + t->other_count)) - 1;
+  if ((step->a.kind == LB_ROLE_ALL || step->b.kind == LB_ROLE_ALL) && all & ~mandate->known)
+    return lb_refuse(why, "'%s': the operator does not name each server", step->text);
+  return false;
 }
 
 /* A role of servers behind a proxy, which clients do not talk to. (A role without hosts there is cut off without
@@ -134,7 +189,7 @@ static bool is_behind(struct lb_role role) {
  * needs no server, unless it is one of the network: the client then has no server to be cut off from. */
 static bool means_nothing(const struct lb_step *step, const struct lb_topology *t, struct lb_error *why) {
   bool of_client = lb_role_is_client(step->a), among_clients = of_client && lb_role_is_client(step->b);
-  if (hurts(step, t)) return lb_refuse(why, "'%s' would touch servers of your own, or their network", step->text);
+  if (hurts(step, t, why)) return true;
   if (among_clients && lb_step_row(step)->among_clients && !t->members)
     return lb_refuse(why, "no two clients talk to each other here");
   if (t->data_count == 0 && lb_step_row(step)->class == LB_STEP_FAULT && !lb_step_by_hand(step) &&
@@ -161,7 +216,7 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
   if (lb_step_needs(step, LB_NEED_SYNCS) && !t->family->by_libc)
     return lb_refuse(why, "what %s has synced cannot be seen: it asks the kernel without the C library",
                      t->family->service);
-  if (lb_step_needs(step, LB_NEED_ORDERLY) && (t->data_count < 2 || !t->family->orders.depose))
+  if (lb_step_needs(step, LB_NEED_ORDERLY) && (t->data_count < 2 || !(t->family->orders.depose || t->mandate)))
     return lb_refuse(why, t->data_count < 2 ? "one server, so no failover" : "no server here steps down by order");
   if (lb_step_needs(step, LB_NEED_MEMBERSHIP) && (t->data_count < 2 || !t->family->orders.remove))
     return lb_refuse(why, t->data_count < 2 ? "one server, which cannot leave its cluster"
@@ -199,12 +254,21 @@ bool lb_fit_means_something(const struct lb_scenario *scenario, const struct lb_
   return true;
 }
 
-const struct lb_step *lb_fit_touches(const struct lb_scenario *scenario, const struct lb_topology *topology) {
+bool lb_fit_touches(const struct lb_scenario *scenario, const struct lb_topology *topology, struct lb_error *why) {
   for (size_t i = 0; i < scenario->step_count; i++)
-    if (hurts(&scenario->steps[i], topology)) return &scenario->steps[i];
+    if (hurts(&scenario->steps[i], topology, why)) return true;
   for (size_t i = 0; i < scenario->fault_count; i++)
-    if (hurts(&scenario->faults[i], topology)) return &scenario->faults[i];
-  return NULL;
+    if (hurts(&scenario->faults[i], topology, why)) return true;
+  return false;
+}
+
+unsigned lb_fit_orders(const struct lb_scenario *scenario, const struct lb_topology *topology) {
+  unsigned orders = 0;
+  for (size_t i = 0; i < scenario->step_count; i++)
+    if (is_of_own(&scenario->steps[i], topology)) orders |= orders_of(&scenario->steps[i]);
+  for (size_t i = 0; i < scenario->fault_count; i++)
+    if (is_of_own(&scenario->faults[i], topology)) orders |= orders_of(&scenario->faults[i]);
+  return orders;
 }
 
 /* At a point inside a protocol, not at one of every client. */

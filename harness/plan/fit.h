@@ -16,9 +16,11 @@
 struct lb_cell;
 enum lb_verdict lb_fit(const struct lb_cell *cell, char *why, size_t size);
 
-/* The first step or fault of it that would touch these servers, if they are the user's own, or their network; NULL = it
- * does something to clients and their links only. */
-const struct lb_step *lb_fit_touches(const struct lb_scenario *scenario, const struct lb_topology *topology);
+/* True if a step or fault of it would touch these servers, or their network, and they are the user's own, who has not
+ * allowed it: `why` says which. */
+bool lb_fit_touches(const struct lb_scenario *scenario, const struct lb_topology *topology, struct lb_error *why);
+/* What their operator does in it, and to undo it: a bit for each enum lb_mandate_verb. */
+unsigned lb_fit_orders(const struct lb_scenario *scenario, const struct lb_topology *topology);
 
 /* The same servers as the version that the scenario starts next. NULL: it starts none, or that origin is not here, which
  * err says. */

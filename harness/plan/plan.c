@@ -159,14 +159,13 @@ static bool is_expected(const struct lb_plan *plan, const struct lb_expect *expe
   return false;
 }
 
-/* The step that would touch the servers, where every cell of the scenario is on somebody's own ones; NULL = it may run
- * somewhere, or has no cells. */
-static const struct lb_step *touches_all(const struct lb_plan *plan, const struct lb_scenario *scenario) {
-  const struct lb_step *touches = NULL;
+/* Whether the scenario would touch the servers, where every cell of it is on somebody's own ones: then it runs nowhere. */
+static bool touches_all(const struct lb_plan *plan, const struct lb_scenario *scenario, struct lb_error *why) {
+  bool touches = false;
   for (size_t i = 0; i < plan->cell_count; i++) {
     if (plan->cells[i].scenario != scenario) continue;
-    touches = lb_fit_touches(scenario, plan->cells[i].topology);
-    if (!touches) return NULL;
+    touches = lb_fit_touches(scenario, plan->cells[i].topology, why);
+    if (!touches) return false;
   }
   return touches;
 }
@@ -181,12 +180,12 @@ static int check_use(const struct lb_plan *plan, bool product, struct lb_error *
                        s->protocol->name);
   }
   for (size_t i = 0; i < plan->scenario_count && !product; i++) {
-    const struct lb_step *step = touches_all(plan, &plan->scenarios[i]);
-    if (step)
-      return lb_refuse(
-          err,
-          "%s: '%s' would touch the servers or their network, which are your own: expected a scenario with faults of clients and of their links, such as %s",
-          plan->scenarios[i].name, step->text, "control, contention, pause-holder, partition or clock-client");
+    struct lb_error why;
+    if (touches_all(plan, &plan->scenarios[i], &why))
+      return lb_refuse(err, "%s: %s: expected a scenario with faults of clients and of their links, such as %s%s",
+                       plan->scenarios[i].name, why.text,
+                       "control, contention, pause-holder, partition or clock-client",
+                       plan->cells[0].topology->mandate ? "" : "; or --operator FILE");
   }
   for (size_t i = 0; i < plan->own_expect_count; i++) {
     const struct lb_expect *expect = &plan->own_expect[i];

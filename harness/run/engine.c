@@ -25,6 +25,7 @@
 #include "base/files.h"
 #include "base/machine.h"
 #include "network/sandbox.h"
+#include "own/guardian.h"
 #include "own/own.h"
 #include "trial/crew.h"
 #include "trial/workload.h"
@@ -366,7 +367,8 @@ static int finish(const struct engine *e, struct slot *slot, bool late) {
     lb_refuse(e->err, "%s: %s", job->plan.name, says.outcome.why[0] ? says.outcome.why : strerror(-says.result));
     return says.result;
   }
-  return e->source->ended(e->source->of, job, &says.outcome);
+  int r = e->source->ended(e->source->of, job, &says.outcome);
+  return r == 0 && job->plan.topology->mandate ? lb_guardian_rest(e->err) : r;
 }
 
 /* ---- the loop ----------------------------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #define LB_TOPOLOGY_H
 
 #include "family.h"
+#include "mandate.h"
 #include "origin.h"
 
 #define LB_SERVERS_MAX 8 /* of one topology */
@@ -46,9 +47,10 @@ struct lb_topology {
   /* Facts that the other members do not say, in words of theory/facts.c: "copies=later takeover=replicas". Those of
    * `stands_for` come first. NULL = none. */
   const char *facts;
-  const char *base;               /* "sentinel" of "sentinel:valkey-9.1"; NULL = it has no origin */
-  const struct lb_origin *origin; /* where its servers' programs come from; NULL = this machine */
-  const struct lb_own *own;       /* the user's own servers (own/own.h), which we neither start nor harm; NULL = ours */
+  const char *base;                 /* "sentinel" of "sentinel:valkey-9.1"; NULL = it has no origin */
+  const struct lb_origin *origin;   /* where its servers' programs come from; NULL = this machine */
+  const struct lb_own *own;         /* the user's own servers (own/own.h), which we do not start; NULL = ours */
+  const struct lb_mandate *mandate; /* what may be done to those (mandate.h); NULL = nothing */
 };
 
 /* Adds a row behind all others, of the user's own servers. It lives as long as the process. */

@@ -35,6 +35,15 @@ int lb_doing_fail(const struct lb_doing *d, const char *format, ...) {
   return -1;
 }
 
+/* Servers that are not ours, and their links with each other, are in other hands. */
+static const struct lb_fault *fault_for(const struct lb_doing *d) {
+  const struct lb_topology *topology = d->s->plan->topology;
+  bool cures = d->step->verb == LB_STEP_HEAL || d->step->verb == LB_STEP_HEAL_ONE;
+  bool of_servers = d->a->server_count > 0 && (d->step->b.kind == LB_ROLE_NONE || !d->b || d->b->server_count > 0);
+  bool own = topology->mandate && lb_faults_of_own[d->step->verb].act && (cures || of_servers);
+  return own ? &lb_faults_of_own[d->step->verb] : fault_of(d->step->verb);
+}
+
 /* The hosts that it is done to. A cut knows its links, and says it itself; a person is not watched. */
 static void touch(const struct lb_doing *d) {
   char names[LB_NAMES_BYTES] = "";
@@ -78,7 +87,7 @@ int lb_fault_prove_kept(struct lb_stage *s, bool now, struct lb_error *err) {
   struct lb_kept *kept = s->kept;
   if (!kept || (!now && somebody_at_gate(s))) return 0;
   struct lb_doing d = {.s = s, .step = kept->step, .a = &kept->a, .b = &kept->b, .err = err};
-  int r = fault_of(kept->step->verb)->prove(&d);
+  int r = fault_for(&d)->prove(&d);
   if (r == 0) lb_stage_step(s, LB_EV_PROVED, kept->step);
   s->kept = NULL;
   free(kept);
@@ -91,8 +100,8 @@ int lb_fault_prove_kept(struct lb_stage *s, bool now, struct lb_error *err) {
  * fault without `prove` has seen its effect in `act`, and is recorded as proved; a cure without one is not. */
 int lb_fault_do(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b,
                 struct lb_error *err) {
-  const struct lb_fault *fault = fault_of(step->verb);
   struct lb_doing d = {.s = s, .step = step, .a = a, .b = b, .err = err};
+  const struct lb_fault *fault = fault_for(&d);
   if (!fault) return lb_doing_fail(&d, "%s: not a fault", step->text);
   if (lb_fault_prove_kept(s, true, err) < 0) return -1;
   lb_stage_fault(s, step);
@@ -107,8 +116,8 @@ int lb_fault_do(struct lb_stage *s, const struct lb_step *step, const struct lb_
 }
 
 int lb_fault_undo(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *a, struct lb_error *err) {
-  const struct lb_fault *fault = fault_of(step->verb);
   struct lb_doing d = {.s = s, .step = step, .a = a, .err = err};
+  const struct lb_fault *fault = fault_for(&d);
   lb_stage_step(s, LB_EV_OVER, step);
   return fault && fault->undo ? fault->undo(&d) : 0;
 }

@@ -62,6 +62,7 @@ extern const struct lb_fault lb_faults_of_processes[LB_VERB_COUNT];   /* fault_p
 extern const struct lb_fault lb_faults_of_machines[LB_VERB_COUNT];    /* fault_machine.c */
 extern const struct lb_fault lb_faults_by_hand[LB_VERB_COUNT];        /* fault_operator.c */
 extern const struct lb_fault lb_faults_of_writes[LB_VERB_COUNT];      /* timeline_client.c */
+extern const struct lb_fault lb_faults_of_own[LB_VERB_COUNT];         /* fault_own.c: of servers that are not ours */
 
 #define LB_NAMES_BYTES 5000 /* the names of all hosts of a trial */
 

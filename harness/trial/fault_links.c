@@ -28,6 +28,7 @@ static void find_links(struct lb_doing *d, struct lb_links *ret) {
     for (size_t j = 0; j < bs; j++) {
       struct lb_link link = {.a = host_of(d->a, i), .b = host_of(d->b, j)};
       link.listener = j < d->b->server_count ? d->b->server[j] : i < d->a->server_count ? d->a->server[i] : NULL;
+      if (d->s->plan->topology->own && i < d->a->server_count && j < d->b->server_count) continue; /* fault_own.c */
       if (link.a != link.b && !has_link(ret, link.a, link.b)) ret->link[ret->count++] = link;
     }
 }

@@ -262,8 +262,16 @@ static int play_all(struct lb_stage *s) {
   return all_fired(s);
 }
 
+/* What was done to servers that are not ours has to have lasted: their owner may have set a time for it. */
+static int has_lasted(struct lb_stage *s) {
+  struct lb_error err;
+  const struct lb_mandate *mandate = s->plan->topology->mandate;
+  return mandate && mandate->holds(&err) < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err.text) : 0;
+}
+
 int lb_timeline_play(struct lb_stage *s) {
   int r = play_all(s), ends = lb_timeline_end_repeats(s);
   close_timeline(s);
+  if (has_lasted(s) < 0) return -ECANCELED;
   return r < 0 ? r : ends;
 }

@@ -359,7 +359,7 @@ case $("$bin" doctor 2>&1) in
 esac
 printf '[suite]\ntitle = two\nquestion = Which of them runs?\nguards = none\ntrials = 1\n[control]\n[restart-node]\n' >"$dir/two.ini"
 "$bin" suite "$dir/two.ini" -v -b redis-token --redis "localhost:$redis_port" --auth "$dir/logins.ini" -o "$dir/results/suite" >"$dir/out" 2>&1
-check 'in a suite it is n/a' sh -c "grep -q 'would touch servers of your own' '$dir/out' && grep -q '^control,redis-token@own-redis,.*,safe,' '$dir/results/suite/trials.csv'"
+check 'in a suite it is n/a' sh -c "grep -q 'would touch the servers' '$dir/out' && grep -q '^control,redis-token@own-redis,.*,safe,' '$dir/results/suite/trials.csv'"
 check 'and in the end everything is as it was' as_before
 
 # A service that the tool does not know: only the adapter knows where it is, and it keeps this machine's network.

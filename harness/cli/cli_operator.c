@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * --operator: what may be done to servers of the user's own. Nothing is, before the commands were shown and allowed.
+ */
+#include "cli.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/process.h"
+#include "client/env.h"
+#include "own/guardian.h"
+#include "plan/fit.h"
+#include "run/exit.h"
+
+static struct lb_own_operator operator;
+static struct lb_process_env env;
+enum { OFFSET_MS = 60000, PATIENCE_S = 60, PAUSE_MS = 500 };
+
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
+
+int lb_cli_operator_read(const struct lb_args *args) {
+  struct lb_error err;
+  if (!args->operator) return args->yes ? lb_complain(LB_EXIT_USAGE, "--yes: expected --operator FILE beside it") : 0;
+  return lb_own_operator_read(args->operator, & operator, & err) < 0 ? lb_complain(LB_EXIT_USAGE, "%s", err.text) : 0;
+}
+
+int lb_cli_operator_meet(const struct lb_args *args) {
+  struct lb_error err;
+  if (!args->operator) return 0;
+  if (lb_own_operator_check(&operator, & err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err.text);
+  lb_guardian_empower(&operator);
+  return 0;
+}
+
+/* ---- consent ----------------------------------------------------------------------------------------------------- */
+
+static unsigned orders_in(const struct lb_plan *plan) {
+  unsigned orders = 0;
+  for (size_t i = 0; i < plan->cell_count; i++)
+    if (!plan->cells[i].skip[0]) orders |= lb_fit_orders(plan->cells[i].scenario, plan->cells[i].topology);
+  return orders;
+}
+
+static void print_orders(FILE *out, unsigned orders) {
+  for (unsigned v = 0; v < LB_MAY_COUNT; v++)
+    for (size_t i = 0; i < operator.count && orders>> v & 1; i++) {
+      bool links = v == LB_MAY_CUT || v == LB_MAY_HEAL;
+      for (size_t k = links ? i + 1 : i; k < (links ? operator.count : i + 1); k++)
+        fprintf(out, "  %s\n", lb_own_operator_command(&operator,(enum lb_mandate_verb) v, i, k, OFFSET_MS));
+    }
+}
+
+static bool is_allowed(void) {
+  char answer[20] = "";
+  fprintf(stderr, "May these be done to your servers? [y/N] ");
+  return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+int lb_cli_operator_consent(const struct lb_args *args, const struct lb_plan *plan, bool *ret_listed) {
+  unsigned orders = orders_in(plan);
+  *ret_listed = args->list;
+  if (!args->operator||(!orders && !args->list)) return 0;
+  fprintf(args->list ? stdout : stderr,
+          "%s some of these commands, at most %zu server%s at a time, undone after %lld s:\n",
+          args->list ? "A run may give" : "This run gives", operator.at_once, operator.at_once == 1 ? "" : "s",
+          (long long)operator.undo_after_ms / 1000);
+  print_orders(args->list ? stdout : stderr, orders);
+  if (args->list || args->yes) return 0;
+  if (!isatty(STDIN_FILENO))
+    return lb_complain(LB_EXIT_USAGE,
+                       "--operator %s: nobody can allow these commands here: expected a terminal, or --yes",
+                       args->operator);
+  return is_allowed() ? 0 : lb_complain(LB_EXIT_USAGE, "--operator %s: not allowed", args->operator);
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
+int lb_cli_operator_begin(const struct lb_args *args, const struct lb_plan *plan) {
+  struct lb_error err;
+  if (!args->operator|| !orders_in(plan)) return 0;
+  lb_env_init(&env, lb_cli_random_seed());
+  return lb_guardian_start(&operator, & env.base, &err) < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", err.text) : 0;
+}
+
+int lb_cli_operator_end(int code) {
+  struct lb_error err;
+  return lb_guardian_end(&err) < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", err.text) : code;
+}
+
+/* ---- lockbench clean --------------------------------------------------------------------------------------------- */
+
+/* A server that was left dead cannot say who it is, so the commands come before the questions. */
+int lb_cli_operator_clean(const struct lb_args *args) {
+  struct lb_error err;
+  int left = args->operator? lb_guardian_clean(&operator, & err) : 0;
+  if (left < 0) return lb_complain(-LB_EXIT_FAILURE, "%s", err.text);
+  lb_env_init(&env, lb_cli_random_seed());
+  struct lb_own *own;
+  lb_ns until = lb_clock_ns() + PATIENCE_S * LB_NS_PER_S;
+  for (size_t i = 0; left > 0 && (own = lb_own_at(i)); i++)
+    while (lb_own_ask(own, &env.base, &err) < 0 && lb_clock_ns() < until)
+      lb_clock_sleep_until(lb_clock_ns() + PAUSE_MS * LB_NS_PER_MS);
+  return left;
+}
+
+int lb_cli_operator_cleaned(int left) {
+  struct lb_error err;
+  if (left == 0) return 0;
+  if (lb_guardian_clean_end(&env.base, &err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err.text);
+  printf("undone: %d fault%s of an earlier run\n", left, left == 1 ? "" : "s");
+  return 0;
+}
