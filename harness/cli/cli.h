@@ -280,7 +280,7 @@ int lb_cli_operator_consent(const struct lb_args *args, const struct lb_plan *pl
 /* Around a run: starts the guardian, and ends it when all is undone. `code` is that of the run. */
 int lb_cli_operator_begin(const struct lb_args *args, const struct lb_plan *plan);
 int lb_cli_operator_end(int code);
-/* Of `clean`: undoes what a guardian that was killed has left; how many faults that were, or an exit code that is
+/* What `clean` does first: it undoes what a guardian that was killed has left; how many faults that were, or an exit code that is
  * negative; and later their proof. */
 int lb_cli_operator_clean(const struct lb_args *args);
 int lb_cli_operator_cleaned(int left);

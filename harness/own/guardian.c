@@ -32,8 +32,8 @@ enum {
   COMMAND_MS = 20000, /* a command that takes longer is ended */
   SHOWS_MS = 15000,   /* until its effect is seen */
   STARTS_MS = 60000,  /* ... of a start */
-  ROUND_MS = 20000,   /* before an undo is tried again */
-  ROUNDS = 4,         /* so often */
+  ROUND_MS = 15000,   /* before an undo is tried again */
+  ROUNDS = 3,         /* so often */
   WELL_MS = 90000,    /* until the servers are well again */
   ASK_MS = 1000,      /* one question */
   LOOK_MS = 8000,     /* all of a look, before it is given up */
@@ -480,7 +480,7 @@ static bool has_touched(const size_t *wards, size_t count, size_t ward) {
   return false;
 }
 
-/* Of links the side with fewer servers counts: that one is cut off from the rest. */
+/* What counts of links is the side with fewer servers: that one is cut off from the rest. */
 static int check_at_once(const struct fault *new, size_t count, struct lb_error *err) {
   size_t a[FAULTS_MAX + LB_MANDATE_MOST], b[FAULTS_MAX + LB_MANDATE_MOST], as = 0, bs = 0;
   bool links = new->other < self.operator->count;
