@@ -34,13 +34,28 @@ def what_for():
     return {name: text for names, text in rows for name in re.findall(r"`(.*?)/`", names)}
 
 
+def copy(folder, made):
+    shutil.copytree(folder, made, ignore=shutil.ignore_patterns("*.md"), dirs_exist_ok=True)  # pages are made of those
+
+
+def draw(made):
+    """Figures that are published as a PDF, for the paper, are drawn to be shown."""
+    for pdf in sorted(made.glob("figures/*.pdf")):
+        done = subprocess.run([sys.executable, ROOT / f"plots/{pdf.stem.replace('-', '_')}.py", made], capture_output=True, text=True, check=False, env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"})
+        if done.returncode or not pdf.with_suffix(".svg").exists():
+            print(f"docs: figure {pdf.stem} of {made.name} is not drawn: {((done.stderr or done.stdout).strip().splitlines() or ['?'])[-1]}", file=sys.stderr)
+        pdf.with_suffix(".png").unlink(missing_ok=True)  # the same picture
+
+
 def written(folder, site, lockbench):
     """Its files and its report are in the site; the run."""
     made = site / "results" / folder.name
-    shutil.copytree(folder, made, ignore=shutil.ignore_patterns("*.md"), dirs_exist_ok=True)
-    run, trials = report.load(str(folder)) if (folder / "trials.csv").exists() else (run_folder.load_run(str(folder)), [])
     os.environ["LOCKBENCH_CALLED_AS"] = "./bench"  # commands are those of a checkout
     os.environ["LOCKBENCH_BIN"] = lockbench or ""
+    copy(folder, made)
+    draw(made)
+    copy(folder, made)  # what is published stays as it is
+    run, trials = report.load(str(folder)) if (folder / "trials.csv").exists() else (run_folder.load_run(str(folder)), [])
     report.write(str(made), run, trials, home=report.Home("../../index.html", "../index.html", folder.name))
     return run
 
@@ -58,7 +73,15 @@ def files_of(folder):
     return ", ".join(f"[{path.relative_to(folder)}]({path.relative_to(ROOT / 'results')}) ({size_of(path)})" for path in paths)
 
 
-def entry(folder, run, text):
+def pictures(made):
+    """As README.md calls them, if it has them."""
+    said = {path: alt for alt, path in re.findall(r"!\[([^]]*)\]\((results/[^)]*)\)", (ROOT / "README.md").read_text())}
+    for path in sorted([*made.glob("figures/*.png"), *made.glob("figures/*.svg")]):
+        name = f"{made.name}/figures/{path.name}"
+        yield f"![{said.get(f'results/{name}') or report.EMBEDDED.get(path.stem) or f'figure {path.stem} of this run'}]({name})\n"
+
+
+def entry(folder, made, run, text):
     cells = run_folder.lock_cells(run)
     verdicts = collections.Counter(cell["verdict"] for cell in cells)
     came = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in run_folder.VERDICTS if verdicts[verdict])
@@ -68,15 +91,14 @@ def entry(folder, run, text):
     if text:
         yield f"What it is for: {text}.\n"
     yield f"{run_folder.versions_line(run)} Played {str(run.get('started_utc', ''))[:10]} with lockbench {run['tool'].get('version', '?')} ({run['tool'].get('commit', '?')}).\n"
-    for picture in sorted(folder.glob("figures/*.png")):
-        yield f"![{picture.stem} of {folder.name}]({folder.name}/figures/{picture.name})\n"
+    yield from pictures(made)
     yield f"Files: {files_of(folder)}.\n"
 
 
 def write_hunt(folder, site):
     """The page of a hunt."""
     made = site / "results" / folder.name
-    shutil.copytree(folder, made, ignore=shutil.ignore_patterns("*.md"), dirs_exist_ok=True)
+    copy(folder, made)
     done = subprocess.run([sys.executable, ROOT / "plots/hunt_table.py", f"results/{folder.name}"], cwd=ROOT, capture_output=True, text=True, check=True)
     page = io.StringIO()
     print(f"# {folder.name}: a hunt\n\n[What a hunt is, and how to read this](../../docs/hunt.md).\n\n{done.stdout}\n\n## Files\n", file=page)
@@ -91,7 +113,7 @@ def write(site, lockbench):
     texts, lines = what_for(), ["# The data: every published run\n", "Each run has a report that you can filter by version, library and guard. A cell opens its trial, where that is published.",
                                 "[Schema of the files](SCHEMA.md). To play one again: its command stands at the end of its report.\n"]
     for folder in runs:
-        lines += entry(folder, written(folder, site, lockbench), texts.get(folder.name))
+        lines += entry(folder, site / "results" / folder.name, written(folder, site, lockbench), texts.get(folder.name))
     for folder in hunts:
         write_hunt(folder, site)
         lines += [f"## {folder.name}\n", f"**[Open the table]({folder.name}/index.md)**: a hunt of {len(list(folder.glob('*/hunt.csv')))} systems. What it is for: {texts.get(folder.name, '')}.\n"]

@@ -60,6 +60,9 @@ def unreachable(site):
         page = f"{run.name}/{'report.html' if (run / 'run.json').exists() else 'index.html'}"
         if not (site / "results" / page).exists() or f'href="{page}"' not in listed:
             yield f"results/{page}"
+        verdicts = site / "results" / run.name / "index.html"
+        if verdicts.exists() and (run / "run.json").exists() and 'href="report.html"' not in verdicts.read_text():
+            yield f"results/{run.name}/index.html: no link to its report"
 
 
 def from_network(site):
