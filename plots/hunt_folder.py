@@ -100,6 +100,11 @@ class Hunt:
         beside = sum(x["timelines"] for x in self.left_out if x["faults"] == count and x["not_run"] == NOT_REACHED)
         return sum(t.decided > 0 for t in space), len(space) + beside
 
+    def beyond(self, count):
+        """Timelines that a declared bound left out, which is no proof."""
+        beside = sum(x["timelines"] for x in self.left_out if x["faults"] == count and x["not_run"].startswith("bound"))
+        return sum(t.count == count and t.not_run.startswith("bound") for t in self.timelines) + beside
+
     def sample(self):
         """Of the timelines that hold a minimal set: those that were decided all the same."""
         return [t for t in self.timelines if t.not_run in LEFT and t.decided and self.holds_a_set(t)]

@@ -5,7 +5,6 @@
 A mechanism is what is done to whom, whenever. One that contains a smaller mechanism of its lock is left out: it is no news.
 """
 
-import collections
 import sys
 
 import ending
@@ -19,32 +18,36 @@ def in_words(faults):
     return hunt_folder.say(faults) + ("*" if any(kind in hunt_folder.UNREAL for kind, _ in faults) else "")
 
 
-def mechanisms(hunt):
-    """The smallest ones that lose exclusion within a lease every time: [faults]."""
-    found = list(dict.fromkeys(faults for faults, _ in hunt.sets()))
-    return [m for m in found if not any(hunt_folder.is_part([(*f, "") for f in other], [(*f, "") for f in m]) for other in found)]
+def smallest(found, known):
+    """Those of `found` in which none of `known` is a part."""
+    return [m for m in found if not any(hunt_folder.is_part([(*f, "") for f in other], [(*f, "") for f in m]) for other in known)]
 
 
-def listed(found, hunt, count):
-    """What was found; where nothing was, in how many timelines of how many."""
+def mechanisms(hunt, standing=("minimal",)):
+    """Those that lose exclusion within a lease in every trial: [faults]."""
+    return list(dict.fromkeys(faults for faults, _ in hunt.sets(standing)))
+
+
+def asked(hunt, count):
+    """Timelines that were decided, of those that the hunt would ask; then those that only a declared bound leaves out."""
+    bounds = hunt.beyond(count)
+    return "{} of {}".format(*hunt.ran(count)) + (f" (+{bounds})" if bounds else "")
+
+
+def listed(found):
     words = sorted((in_words(m) for m in found), key=lambda text: ("*" in text, text))
-    more = f"; {len(words) - SHOWN} more" if len(words) > SHOWN else ""
-    return "; ".join(words[:SHOWN]) + more or "none in {} of {}".format(*hunt.ran(count))
-
-
-def by_bound(hunt):
-    """Timelines that a declared bound left out, which is no proof."""
-    return sum(t.not_run.startswith("bound") for t in hunt.timelines) + sum(x["timelines"] for x in hunt.left_out if x["not_run"].startswith("bound"))
+    return "; ".join(words[:SHOWN]) + (f"; {len(words) - SHOWN} more" if len(words) > SHOWN else "")
 
 
 def row(hunt):
-    asked = "; ".join("{} of {}".format(*hunt.ran(count)) for count in hunt.counts() if count)
-    by_count = collections.defaultdict(list)
-    for faults in mechanisms(hunt):
-        by_count[len(faults)].append(faults)
-    one = "breaks without a fault" if by_count[0] else listed(by_count[1], hunt, 1)
-    unsure = f"{len(hunt.sets(('sometimes',)))}; {len(hunt.sets(('open', 'not replayed')))}"
-    return [f"`{hunt.system}`", asked, str(by_bound(hunt)), one, listed(by_count[2], hunt, 2), unsure]
+    minimal = mechanisms(hunt)
+    found = smallest(minimal, minimal)
+    waiting = [m for m in mechanisms(hunt, ("open", "not replayed")) if m not in minimal]
+    cells = [listed(m for m in found if len(m) == count) or f"none in {asked(hunt, count)}" for count in (1, 2)]
+    if () in found:
+        cells[0] = "breaks without a fault"
+    return [f"`{hunt.system}`", "; ".join(asked(hunt, count) for count in hunt.counts() if count), *cells, listed(smallest(waiting, minimal + waiting)) or "none",
+            str(len(hunt.sets(("sometimes",))))]
 
 
 def foot(folder, hunts):
@@ -58,7 +61,7 @@ def foot(folder, hunts):
 def main():
     if len(sys.argv) != 2:
         raise ending.BadInput("usage: hunt_table.py FOLDER")
-    head = ["lock", "decided, of the space: 1 fault; 2 faults", "left out by a bound", "one fault is enough", "two are needed", "breaks sometimes; open"]
+    head = ["lock", "asked: 1 fault; 2 faults", "one fault is enough", "two are needed", "broke, to be confirmed", "sometimes"]
     hunts = list(hunt_folder.hunts_of(sys.argv[1]).values())
     rows = [row(hunt) for hunt in hunts]
     for cells in [head, ["---"] * len(head), *rows]:

@@ -184,17 +184,17 @@ def publish_hunt(hunt, source, target):
     os.makedirs(os.path.join(target, "hunt"))
     for path in glob.glob(os.path.join(glob.escape(source), "trials*.csv")):
         shutil.copy(path, target)
-    first = os.path.join("hunt", "01.ini")
-    if os.path.exists(os.path.join(source, first)):
-        shutil.copy(os.path.join(source, first), os.path.join(target, first))
-    else:
-        os.rmdir(os.path.join(target, "hunt"))
     with open(os.path.join(source, "hunt.csv"), newline="", encoding="utf-8") as file:
         head, *lines = file
     with open(os.path.join(target, "hunt.csv"), "w", newline="", encoding="utf-8") as file:
         file.writelines([head, *(line for line, timeline in zip(lines, hunt.timelines, strict=True) if is_kept(hunt, timeline))])
     with open(os.path.join(source, "hunt.json"), encoding="utf-8") as file:
         said = json.load(file)
+    kept = [one["file"] for one in said.get("sets", []) if one["standing"] == "minimal"]
+    for path in kept:
+        shutil.copy(os.path.join(source, path), os.path.join(target, path))
+    if not kept:
+        os.rmdir(os.path.join(target, "hunt"))
     said["left_out"] = left_out_of(hunt)
     with open(os.path.join(target, "hunt.json"), "w", encoding="utf-8") as file:
         json.dump(said, file, indent=1, ensure_ascii=False)
