@@ -69,6 +69,7 @@ const struct lb_protocol lb_maria_lease = {
     .name = "maria-lease",
     .summary = "MariaDB, a row with an owner and an expiry by the server's clock",
     .topologies = maria_topologies,
+    .needs = "mariadb >= 10.5",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_FENCED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY |
               LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     .points = lease_points,

@@ -60,6 +60,7 @@ const struct lb_protocol lb_maria_row = {
     .name = "maria-row",
     .summary = "MariaDB, a row with a unique name: INSERT takes the lock, DELETE of one's own row frees it",
     .topologies = maria_topologies,
+    .needs = "mariadb >= 10.5",
     .facts = "number=sequence",
     .traits = LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
     .points = row_points,

@@ -111,11 +111,11 @@ static int connect_to(struct sql_primary *primary, const struct lb_endpoint *at,
   if (!conn || !(conn->mysql = mysql_init(NULL))) return lb_fail(primary->env, -ENOMEM, "mariadb: out of memory");
   conn->env = primary->env;
   conn->schema = primary->schema;
-  /* Names stand in double quotes, as in the standard. Waits, and what idles, are bounded by the second. */
+  /* Names stand in double quotes, as in the standard. Waits, and what idles, are bounded by the second. MySQL knows no
+   * idle transactions, and skips what stands behind M!. */
   snprintf(hello, sizeof hello,
-           "SET sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES'), innodb_lock_wait_timeout = 1,"
-           " %s = %lld",
-           primary->idles_outside && primary->idle_timeout_ms ? "wait_timeout" : "idle_transaction_timeout",
+           "SET sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES'), innodb_lock_wait_timeout = 1 %s = %lld */",
+           primary->idles_outside && primary->idle_timeout_ms ? "/*!, wait_timeout" : "/*M!, idle_transaction_timeout",
            (long long)(primary->idle_timeout_ms + 999) / 1000);
   mysql_options(conn->mysql, MYSQL_INIT_COMMAND, hello);
   mysql_options(conn->mysql, MYSQL_OPT_NONBLOCK, NULL);

@@ -21,8 +21,9 @@
 #include "cache.h"
 #include "cluster.h"
 
-#define NEED_MARIADBD "mariadbd or /usr/sbin/mariadbd"
-#define NEED_INSTALL "mariadb-install-db"
+#define MYSQLD "/usr/sbin/mysqld"
+#define NEED_MARIADBD "mariadbd or /usr/sbin/mariadbd or " MYSQLD
+#define NEED_INSTALL "mariadb-install-db or " MYSQLD
 #define INSTALL_MS 60000
 
 /* ---- settings -------------------------------------------------------------------------------- */
@@ -33,7 +34,7 @@ static const struct lb_setting settings[] = {
     {.name = "innodb_monitor_enable = ",
      .faults = "trx_commits_insert_update",
      .measured = "trx_commits_insert_update"},
-    {.name = "innodb_log_file_size = ", .stock = "96M", .faults = "8M"},
+    {.name = "loose_innodb_log_file_size = ", .stock = "96M", .faults = "8M"},
     {.name = "innodb_flush_method = ", .stock = "O_DIRECT", .faults = "fsync"},
     {.name = "innodb_use_native_aio = ", .stock = "ON", .faults = "OFF"},
     {.name = "innodb_flush_log_at_trx_commit = ", .stock = "1", .unsynced = "2"},
@@ -108,10 +109,17 @@ static int identity(struct lb_cluster *cluster, size_t index, lb_ns deadline, ch
   return r;
 }
 
-#define STATUS(name) "SELECT variable_value FROM information_schema.global_status WHERE variable_name = '" name "'"
+static int ask_status(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *name, uint64_t *ret) {
+  struct sql_answer answer;
+  char sql[80];
+  snprintf(sql, sizeof sql, "SHOW GLOBAL STATUS LIKE '%s'", name);
+  int r = ask_column(cluster, index, lb_cluster_ask_until(cluster, deadline), sql, "Value", &answer);
+  if (r == 0) *ret = strtoull(answer.text, NULL, 10);
+  return r;
+}
 
 static int requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
-  return ask_number(cluster, index, deadline, STATUS("QUESTIONS"), ret);
+  return ask_status(cluster, index, deadline, "QUESTIONS", ret);
 }
 
 /* Transactions that have changed something, as InnoDB counts them: a server without replicas has no binary log. */
@@ -124,9 +132,19 @@ static int commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uin
 static int counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct lb_counts *ret) {
   uint64_t bytes = 0;
   if (index > 0) return 0; /* a replica only repeats */
-  int r = ask_number(cluster, index, deadline, STATUS("INNODB_LSN_CURRENT"), &bytes);
+  int r = ask_status(cluster, index, deadline, "INNODB_LSN_CURRENT", &bytes);
   if (r == 0) lb_counts_add(ret, "bytes of redo log", bytes);
   return r;
+}
+
+/* ---- MySQL, where it stands in for MariaDB ------------------------------------------------------------------- */
+
+/* Debian has one of the two. MariaDB's mysqld is a link to mariadbd, which is found first. */
+static bool is_mysql(const struct lb_origin *origin) {
+  char *server = lb_binary_find(origin, NEED_MARIADBD);
+  bool mysql = server && strcmp(strrchr(server, '/'), strrchr(MYSQLD, '/')) == 0;
+  free(server);
+  return mysql;
 }
 
 /* ---- the template ---------------------------------------------------------------------------- */
@@ -137,7 +155,7 @@ static int version(const struct lb_origin *origin, char *buf, size_t size) {
                            sizeof said);
   const char *at = r < 0 ? NULL : strstr(said, "Ver ");
   if (r < 0 || !at || sscanf(at, "Ver %39[0-9.]", number) != 1) return r < 0 ? r : -EPROTO;
-  return snprintf(buf, size, "mariadb %s", number), 0;
+  return snprintf(buf, size, "%s %s", is_mysql(origin) ? "mysql" : "mariadb", number), 0;
 }
 
 /* Replicas and the harness log in as root. Clients are another user, so that read_only holds for them. */
@@ -167,29 +185,38 @@ static int add_users(struct lb_cluster *cluster, const char *dir) {
 /* Its script looks up the names of this machine unless it is forced. It splits some of its arguments at blanks, and the server a tmpdir at colons; that one is relative to the data
  * folder. */
 static int run_install(struct lb_cluster *cluster, const char *dir) {
-  char data[600], log[600], extra[600], *install = lb_binary_find(cluster->topology->origin, NEED_INSTALL);
+  char data[600], log[600], extra[600], init[620];
+  char *install = lb_binary_find(cluster->topology->origin, NEED_INSTALL);
   if (!install) return lb_error(&cluster->err, -ENOENT, "mariadb-install-db is not installed");
+  bool mysql = is_mysql(cluster->topology->origin);
   snprintf(data, sizeof data, "--datadir=%s/data", dir);
   snprintf(log, sizeof log, "%s/install.log", dir);
   snprintf(extra, sizeof extra, "%s/users.sql", dir);
+  snprintf(init, sizeof init, "--init-file=%s", extra);
+  const char *const of_mysql[] = {install, "--no-defaults", "--initialize-insecure", data, init, NULL};
+  const char *const of_mariadb[] = {install,
+                                    "--no-defaults",
+                                    data,
+                                    "--tmpdir=.",
+                                    "--auth-root-authentication-method=normal",
+                                    "--skip-test-db",
+                                    "--force",
+                                    "--innodb-log-file-size=8M",
+                                    NULL};
   FILE *out = fopen(extra, "we");
   bool written = out && fputs(users, out) >= 0;
   if (out) written = fclose(out) == 0 && written;
-  int r = written ? lb_proc_run(
-                        &(struct lb_proc_plan){
-                            .argv = (const char *const[]){install, "--no-defaults", data, "--tmpdir=.",
-                                                          "--auth-root-authentication-method=normal", "--skip-test-db",
-                                                          "--force", "--innodb-log-file-size=8M", NULL},
-                            .dir = dir,
-                            .log = log,
-                            .root = lb_origin_root(cluster->topology->origin),
-                            .unprivileged = true},
-                        INSTALL_MS, &cluster->err)
+  int r = written ? lb_proc_run(&(struct lb_proc_plan){.argv = mysql ? of_mysql : of_mariadb,
+                                                       .dir = dir,
+                                                       .log = log,
+                                                       .root = lb_origin_root(cluster->topology->origin),
+                                                       .unprivileged = true},
+                                INSTALL_MS, &cluster->err)
                   : lb_error(&cluster->err, -EIO, "cannot write its input");
+  if (r < 0) lb_error_prefix(&cluster->err, "%s: ", install);
+  if (r > 0) r = lb_error(&cluster->err, -EIO, "%s failed with status %d, see %s", install, r, log);
   free(install);
-  if (r < 0) return lb_error_prefix(&cluster->err, "mariadb-install-db: ");
-  if (r > 0) return lb_error(&cluster->err, -EIO, "mariadb-install-db failed with status %d, see %s", r, log);
-  return add_users(cluster, dir);
+  return r < 0 || mysql ? r : add_users(cluster, dir);
 }
 
 /* Made now if there is none yet. Its name has the version, so a cache that outlives an upgrade is not used. */
@@ -208,9 +235,10 @@ static int find_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, 
  * tables are in a folder of its own: a server that starts deletes those of others that stand in the same one. */
 static int configure(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index];
-  int r = lb_server_write(cluster, server, false, "my.cnf",
-                          "[mariadbd]\ntmpdir = .\nbind_address = %s\nport = %u\nsocket = ../s\n",
-                          server->host->address, (unsigned)server->port);
+  int r = lb_server_write(
+      cluster, server, false, "my.cnf",
+      "[mysqld]\ntmpdir = .\nbind_address = %s\nport = %u\nsocket = ../s\nloose_mysqlx = OFF\nsecure_file_priv =\n",
+      server->host->address, (unsigned)server->port);
   if (r == 0) r = lb_setting_write(cluster, server, settings, "my.cnf");
   if (r == 0 && cluster->data_count > 1)
     r = lb_server_write(cluster, server, true, "my.cnf",
@@ -270,7 +298,7 @@ static int serving(struct lb_cluster *cluster, lb_ns deadline) {
   int r = answers(cluster, 0, deadline);
   for (size_t i = 1; i < cluster->data_count && r == 0; i++) r = caught_up(cluster, i, 0, deadline);
   if (r < 0 || !cluster->topology->synchronous) return r;
-  r = ask_number(cluster, 0, deadline, STATUS("RPL_SEMI_SYNC_MASTER_CLIENTS"), &waited_for);
+  r = ask_status(cluster, 0, deadline, "RPL_SEMI_SYNC_MASTER_CLIENTS", &waited_for);
   if (r == 0 && waited_for + 1 != cluster->data_count)
     r = not_yet(cluster, 0, "does not wait for all its replicas yet");
   return r;
@@ -278,6 +306,8 @@ static int serving(struct lb_cluster *cluster, lb_ns deadline) {
 
 static int start(struct lb_cluster *cluster, lb_ns deadline) {
   char template[512];
+  if (cluster->data_count > 1 && is_mysql(cluster->topology->origin))
+    return lb_error(&cluster->err, -ENOTSUP, "MySQL replicates by other words than MariaDB: expected one server");
   int r = find_template(cluster, deadline, template, sizeof template);
   for (size_t i = 0; i < cluster->data_count && r == 0; i++) {
     r = lb_cache_copy(cluster, &cluster->server[i], template);
@@ -295,8 +325,8 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
 static int ask_role(struct lb_cluster *cluster, size_t index, lb_ns deadline, unsigned *ret_promotion) {
   struct sql_answer answer;
   unsigned read_only = 0;
-  int r = ask_sql(cluster, index, deadline, "SELECT CONCAT(IF(@@GLOBAL.read_only, 1, 0), ' ', @@GLOBAL.gtid_domain_id)",
-                  &answer);
+  int r = ask_sql(cluster, index, deadline,
+                  "SELECT CONCAT(IF(@@GLOBAL.read_only, 1, 0), ' ', /*M! @@GLOBAL.gtid_domain_id + */ 0)", &answer);
   if (r < 0) return r;
   if (sscanf(answer.text, "%u %u", &read_only, ret_promotion) != 2) return -EPROTO;
   return !read_only;
