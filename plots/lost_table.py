@@ -21,7 +21,7 @@ def main():
         raise ending.BadInput(f"{sys.argv[1]}/run.json: no grants in {missing[0]} without a guard")
     print("| experiment | lock | violated trials | lost updates | of grants | share |\n|---|---|---|---|---|---|")
     for c in sorted(cells, key=lambda c: sys.argv.index(c["scenario"])):
-        violated = f"{c['violated']} of {c['trials'] - c['undecided']}" + (", after the lease" if c.get("double_holds") and not c.get("within_lease") else "")
+        violated = f"{c['violated']} of {c['trials'] - c['undecided']}" + (", after the lease" if run_folder.only_after(c) else "")
         print(f"| `{c['scenario']}` | `{c['system']}` | {violated} | {c['lost_updates']} | {c['grants']} | {100 * c['lost_updates'] / c['grants']:.1f} % |")
     print(f"\n({sys.argv[1]}. {run_folder.versions_line(run, [c['system'] for c in cells])})")
 

@@ -198,7 +198,7 @@ def cell_data(cell, rows, texts):
     mine = rows.get(_id(cell), [])
     data |= {"n": count_of(cell), "k": table.counts_of(cell, False)[:1], "c": _counted(cell), "t": mine[:MOST_TRIALS]}
     extra = {"more": max(0, len(mine) - MOST_TRIALS), "d": damage_of(cell) if cell["guard"] != "none" else "",
-             "x": (cell.get("expected") or "safe") if differs(cell) else "", "u": int(is_unforeseen(cell))}
+             "a": int(cell["verdict"] in ("violated", "mixed") and run_folder.only_after(cell)), "x": (cell.get("expected") or "safe") if differs(cell) else "", "u": int(is_unforeseen(cell))}
     return data | {key: value for key, value in extra.items() if value}
 
 

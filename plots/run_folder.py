@@ -193,6 +193,11 @@ def lock_cells(run):
     return [cell for cell in run["cells"] if not cell["system"].startswith(FLOOR)]
 
 
+def only_after(cell):
+    """Two held the lock at once, and never within a lease: the holder did not stop. Of a run that does not say so, False."""
+    return bool(cell.get("double_holds")) and cell.get("within_lease") == 0
+
+
 def beside_floors(rows):
     """Gives each row of trials.csv `of_floor`: its grants/s divided by those of the floor on the same servers in the same round; None without one."""
     def place(row):

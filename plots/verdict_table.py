@@ -23,6 +23,7 @@ import speed
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "peers"))
 import known  # noqa: E402
 
+AFTER = " ²"
 TOLD = ("in-doubt", "session-over")
 PUT = ("failover", "restart-node", "majority-lost", "partition", "pause-holder", "slow-holder", "clock-jump", "lost-reply", "silent-minority")
 
@@ -84,13 +85,15 @@ class Table:
 
     def verdict(self, scenario, system, guard):
         """ "safe or **violated** (3 of 10)", of all decided trials; None without one."""
-        counts = {}
-        for cell in self.cells.get((scenario, system, guard), []):
+        counts, cells = {}, self.cells.get((scenario, system, guard), [])
+        for cell in cells:
             odd = {verdict: cell[verdict] or 0 for verdict in ("violated", "stuck", "delayed")}
             for verdict, n in ({"safe": cell["decided"] - sum(odd.values())} | odd).items():
                 counts[verdict] = counts.get(verdict, 0) + n
         said = {verdict: n for verdict, n in counts.items() if n}
         bold = {verdict: verdict if verdict == "safe" else f"**{verdict}**" for verdict in said}
+        if "violated" in said and all(run_folder.only_after(cell) for cell in cells if cell["violated"]):
+            bold["violated"] += AFTER
         if len(said) < 2:
             return "".join(bold.values()) or None
         return " or ".join(f"{bold[verdict]} {n}" for verdict, n in said.items())
@@ -147,6 +150,8 @@ class Table:
             print("| " + " | ".join([", ".join(names), topology, *cells]) + " |")
         if any("¹" in cell for _, cells in rows for cell in cells):
             print("\n¹ in brackets: of a program that does not listen to what the library tells, which its manual asks for.")
+        if any(AFTER in cell for _, cells in rows for cell in cells):
+            print(f"\n{AFTER.strip()} only after the lease: the holder did not stop.")
         print(f"\n{run_folder.versions_line({'servers': self.servers})}\n")
 
     def print_told(self, peers):

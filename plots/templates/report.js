@@ -76,13 +76,14 @@
     if (!isAsked(cell)) return el("td", {class: "na", title: `n/a: ${textOf(cell.r)}`}, "·");
     const small = [];
     if (tight) small.push(cell.k[0] || "");
+    if (!tight && cell.a) small.push("after the lease");
     if (!tight && cell.d) small.push(cell.d);
     if (!tight && cell.x) small.push(`≠ expected ${cell.x}`);
     if (!tight && cell.u) small.push("no expectation stated");
-    const link = el("a", {href: addressOf(cell), tabindex: -1, title: `${cell.v} ${cell.n}\n${cell.s}, ${cell.y}, guard ${cell.g}\n${textOf(cell.r)}`,
-      "aria-label": `${cell.v} ${cell.n}, ${cell.s}, ${cell.y}, guard ${cell.g}`, "data-id": idOf(cell)},
+    const link = el("a", {href: addressOf(cell), tabindex: -1, title: `${cell.v} ${cell.n}${cell.a ? ", only after the lease" : ""}\n${cell.s}, ${cell.y}, guard ${cell.g}\n${textOf(cell.r)}`,
+      "aria-label": `${cell.v} ${cell.n}${cell.a ? ", only after the lease" : ""}, ${cell.s}, ${cell.y}, guard ${cell.g}`, "data-id": idOf(cell)},
     el("span", {}, tight ? data.glyphs[cell.v] : `${data.glyphs[cell.v]} ${cell.v} ${cell.k[0] || ""}`), ...small.map((text) => el("small", {}, text)));
-    return el("td", {class: `${cell.v}${cell.x ? " differs" : ""}${matches(cell) ? "" : " dim"}`}, link);
+    return el("td", {class: `${cell.v}${cell.a ? " after" : ""}${cell.x ? " differs" : ""}${matches(cell) ? "" : " dim"}`}, link);
   };
 
   // Rows of links, for the arrow keys.
@@ -600,7 +601,7 @@
     const facts = [trial ? `trial ${trial.trial}, ${trial.clients} clients, ${trial.events || 0} events` : "", ...(cell.c || []).map(([name, value]) => `${name.replaceAll("_", " ")}: ${value}`)].filter(Boolean);
     main.replaceChildren(back,
       el("div", {class: "trial-head"}, el("h2", {}, `${cell.s}: ${cell.y}${cell.g === "none" ? "" : `, guard ${cell.g}`}`), el("span", {class: `badge ${cell.v}`}, `${data.glyphs[cell.v]} ${cell.v} ${cell.n || ""}`)),
-      el("p", {}, scenario.question || scenario.title || ""), el("p", {class: cell.x || cell.u ? null : "soft"}, cell.x ? `≠ expected ${cell.x}. ` : "", textOf(cell.r)),
+      el("p", {}, scenario.question || scenario.title || ""), el("p", {class: cell.x || cell.u ? null : "soft"}, cell.x ? `≠ expected ${cell.x}. ` : "", textOf(cell.r), cell.a ? " Two held the lock only after the first one's lease: the holder did not stop." : ""),
       picture || el("p", {class: "soft"}, emptyReason(cell)),
       trial && trial.part ? el("p", {class: "soft"}, `The picture has ${trial.part} of ${trial.events} events: those around the double hold of the first sentence, or else the last.`) : "",
       trial && trial.cut ? el("p", {class: "soft"}, `${trial.cut} marks are left out of the picture.`) : "",

@@ -294,6 +294,8 @@ def check_cells():
     page = page_of(run_of([cell(expected="violated", as_expected=False, reason="loses it"),
                            cell(system="b@t", expected="safe", as_expected=True),
                            cell(system="c@t", verdict="violated", violated=20, expected=None, as_expected=None)]))
+    after = page_of(run_of([cell(name, verdict="violated", violated=20, double_holds=2, within_lease=n) for name, n in (("never", 0), ("once", 1), ("unsaid", None))])).data()
+    tap.check("a cell in which two held the lock only after the lease says so", wrong(marked=({c["s"]: c.get("a") for c in after["cells"]}, {"never": 1, "once": None, "unsaid": None})))
     tap.check("a difference is marked in its cell and listed with the reason and its address", wrong(
         lists=(page.texts("h3"), ["Not as expected", "Not safe, no expectation stated"]),
         marked=([c.get("x") for c in page.data()["cells"]], ["violated", None, None]), unstated=([c.get("u") for c in page.data()["cells"]], [None, None, 1]),
