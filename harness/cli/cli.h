@@ -98,7 +98,7 @@ struct lb_args {
   const char *storage;        /* "disk", "memory" */
   int trials, jobs, trial, hosts, ttl_ms;
   const char *own[LB_OWN_COUNT], *auth; /* servers of the user's own, by kind; NULL = none */
-  const char *operator;                 /* what may be done to them; NULL = nothing */
+  const char *operator_file;            /* what may be done to them; NULL = nothing */
   uint64_t seed;
   /* Options of a hunt: one timeline by its id, kinds that are left out, most faults, time in all (0 = no end), whether
    * only to list. */
@@ -272,8 +272,10 @@ char *lb_cli_own_systems(const char *asked);
 
 /* ---- what may be done to them (cli_operator.c): each 0, also without --operator, or an exit code after one line on stderr */
 
-/* Reads the file; and, when the servers have been asked, holds it against them and gives their topologies the mandate. */
+/* Reads the file; takes its lock; and, when the servers have been asked, holds it against them and gives their
+ * topologies the mandate. */
 int lb_cli_operator_read(const struct lb_args *args);
+int lb_cli_operator_reserve(const struct lb_args *args);
 int lb_cli_operator_meet(const struct lb_args *args);
 /* Shows the commands of the plan and asks whether they are allowed; with --list it only shows them. */
 int lb_cli_operator_consent(const struct lb_args *args, const struct lb_plan *plan, bool *ret_listed);

@@ -195,7 +195,7 @@ static const struct lb_cli_option table[] = {
      AT(auth)},
     {"--operator", NULL, TEXT, LB_ARG_OWN, "FILE",
      "what may be done to them, and by which commands (docs/own-servers.md): killed, paused or cut off, and undone",
-     AT(operator)},
+     AT(operator_file)},
     {"--yes", NULL, FLAG, LB_ARG_OWN, NULL, "allows these commands (default: they are shown, and you are asked)",
      AT(yes)},
     {"--list", NULL, FLAG, LB_ARG_OWN, NULL, "shows these commands and gives none", AT(list)},

@@ -15,7 +15,7 @@
 #include "plan/fit.h"
 #include "run/exit.h"
 
-static struct lb_own_operator operator;
+static struct lb_own_operator rules;
 static struct lb_process_env env;
 enum { OFFSET_MS = 60000, PATIENCE_S = 60, PAUSE_MS = 500 };
 
@@ -23,15 +23,22 @@ enum { OFFSET_MS = 60000, PATIENCE_S = 60, PAUSE_MS = 500 };
 
 int lb_cli_operator_read(const struct lb_args *args) {
   struct lb_error err;
-  if (!args->operator) return args->yes ? lb_complain(LB_EXIT_USAGE, "--yes: expected --operator FILE beside it") : 0;
-  return lb_own_operator_read(args->operator, & operator, & err) < 0 ? lb_complain(LB_EXIT_USAGE, "%s", err.text) : 0;
+  if (!args->operator_file)
+    return args->yes ? lb_complain(LB_EXIT_USAGE, "--yes: expected --operator FILE beside it") : 0;
+  return lb_own_operator_read(args->operator_file, &rules, &err) < 0 ? lb_complain(LB_EXIT_USAGE, "%s", err.text) : 0;
+}
+
+int lb_cli_operator_reserve(const struct lb_args *args) {
+  struct lb_error err;
+  if (!args->operator_file || args->list || args->where) return 0;
+  return lb_guardian_reserve(&rules, &err) < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", err.text) : 0;
 }
 
 int lb_cli_operator_meet(const struct lb_args *args) {
   struct lb_error err;
-  if (!args->operator) return 0;
-  if (lb_own_operator_check(&operator, & err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err.text);
-  lb_guardian_empower(&operator);
+  if (!args->operator_file) return 0;
+  if (lb_own_operator_check(&rules, &err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err.text);
+  lb_guardian_empower(&rules);
   return 0;
 }
 
@@ -46,10 +53,10 @@ static unsigned orders_in(const struct lb_plan *plan) {
 
 static void print_orders(FILE *out, unsigned orders) {
   for (unsigned v = 0; v < LB_MAY_COUNT; v++)
-    for (size_t i = 0; i < operator.count && orders>> v & 1; i++) {
+    for (size_t i = 0; i < rules.count && orders >> v & 1; i++) {
       bool links = v == LB_MAY_CUT || v == LB_MAY_HEAL;
-      for (size_t k = links ? i + 1 : i; k < (links ? operator.count : i + 1); k++)
-        fprintf(out, "  %s\n", lb_own_operator_command(&operator,(enum lb_mandate_verb) v, i, k, OFFSET_MS));
+      for (size_t k = links ? i + 1 : i; k < (links ? rules.count : i + 1); k++)
+        fprintf(out, "  %s\n", lb_own_operator_command(&rules, (enum lb_mandate_verb)v, i, k, OFFSET_MS));
     }
 }
 
@@ -62,32 +69,33 @@ static bool is_allowed(void) {
 int lb_cli_operator_consent(const struct lb_args *args, const struct lb_plan *plan, bool *ret_listed) {
   unsigned orders = orders_in(plan);
   *ret_listed = args->list;
-  if (!args->operator||(!orders && !args->list)) return 0;
+  if (!args->operator_file || (!orders && !args->list)) return 0;
   fprintf(args->list ? stdout : stderr,
           "%s some of these commands, at most %zu server%s at a time, undone after %lld s:\n",
-          args->list ? "A run may give" : "This run gives", operator.at_once, operator.at_once == 1 ? "" : "s",
-          (long long)operator.undo_after_ms / 1000);
+          args->list ? "A run may give" : "This run gives", rules.at_once, rules.at_once == 1 ? "" : "s",
+          (long long)rules.undo_after_ms / 1000);
   print_orders(args->list ? stdout : stderr, orders);
   if (args->list || args->yes) return 0;
   if (!isatty(STDIN_FILENO))
     return lb_complain(LB_EXIT_USAGE,
                        "--operator %s: nobody can allow these commands here: expected a terminal, or --yes",
-                       args->operator);
-  return is_allowed() ? 0 : lb_complain(LB_EXIT_USAGE, "--operator %s: not allowed", args->operator);
+                       args->operator_file);
+  return is_allowed() ? 0 : lb_complain(LB_EXIT_USAGE, "--operator %s: not allowed", args->operator_file);
 }
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
 
 int lb_cli_operator_begin(const struct lb_args *args, const struct lb_plan *plan) {
   struct lb_error err;
-  if (!args->operator|| !orders_in(plan)) return 0;
+  if (!args->operator_file || !orders_in(plan)) return 0;
   lb_env_init(&env, lb_cli_random_seed());
-  return lb_guardian_start(&operator, & env.base, &err) < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", err.text) : 0;
+  return lb_guardian_start(&env.base, &err) < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", err.text) : 0;
 }
 
 int lb_cli_operator_end(int code) {
   struct lb_error err;
-  return lb_guardian_end(&err) < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", err.text) : code;
+  if (lb_guardian_end(&err) == 0) return code;
+  return err.text[0] ? lb_complain(LB_EXIT_FAILURE, "%s", err.text) : LB_EXIT_FAILURE;
 }
 
 /* ---- lockbench clean --------------------------------------------------------------------------------------------- */
@@ -95,7 +103,7 @@ int lb_cli_operator_end(int code) {
 /* A server that was left dead cannot say who it is, so the commands come before the questions. */
 int lb_cli_operator_clean(const struct lb_args *args) {
   struct lb_error err;
-  int left = args->operator? lb_guardian_clean(&operator, & err) : 0;
+  int left = args->operator_file ? lb_guardian_clean(&rules, &err) : 0;
   if (left < 0) return lb_complain(-LB_EXIT_FAILURE, "%s", err.text);
   lb_env_init(&env, lb_cli_random_seed());
   struct lb_own *own;

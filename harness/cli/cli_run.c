@@ -189,7 +189,7 @@ static const struct lb_step *order_in(const struct lb_plan *plan) {
 static int run_trials(struct session *s) {
   struct lb_estimate estimate;
   bool by_person = order_in(s->tally.plan) && !s->order->args->hook;
-  bool alone = by_person || s->order->args->operator;
+  bool alone = by_person || s->order->args->operator_file;
   struct lb_jobs jobs = alone ? (struct lb_jobs){1, 1} : lb_cli_run_jobs(s->order->args);
   struct lb_display display = {.live = {stderr, .terminal = lb_live_terminal(stderr)},
                                .verbose = s->order->args->verbose,

@@ -99,16 +99,16 @@ static int begin(const struct lb_args *args, bool cleans) {
   struct lb_own *own;
   if (args->auth && !lb_cli_names_own(args))
     return lb_complain(LB_EXIT_USAGE, "--auth %s: expected servers beside it, as in --redis HOST:PORT", args->auth);
-  if ((args->operator|| args->yes || args->list) && !lb_cli_names_own(args))
+  if ((args->operator_file || args->yes || args->list) && !lb_cli_names_own(args))
     return lb_complain(LB_EXIT_USAGE, "%s: expected servers beside it, as in --redis HOST:PORT",
-                       args->operator? "--operator"
-                       : args->yes   ? "--yes"
-                                     : "--list");
+                       args->operator_file ? "--operator"
+                       : args->yes         ? "--yes"
+                                           : "--list");
   int r = take(args);
   if (r == 0) r = lb_cli_operator_read(args);
   if (r) return r;
   lb_own_keep_secrets();
-  int left = cleans ? lb_cli_operator_clean(args) : 0;
+  int left = cleans ? lb_cli_operator_clean(args) : -lb_cli_operator_reserve(args);
   if (left < 0) return -left;
   lb_env_init(&env, lb_cli_random_seed());
   for (size_t i = 0; r == 0 && (own = lb_own_at(i)); i++) r = ask_servers(own, &env.base);

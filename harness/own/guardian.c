@@ -54,7 +54,7 @@ struct fault {
 };
 
 static struct guardian {
-  const struct lb_own_operator *operator;
+  const struct lb_own_operator *rules;
   struct lb_env *env;
   struct fault fault[FAULTS_MAX];
   size_t count;
@@ -65,7 +65,7 @@ static struct guardian {
   char false_kill[64]; /* the server that was seen to be killed, and is the one of before; "" = none */
 } self;
 
-static const char *name_of(size_t ward) { return self.operator->ward[ward].name; }
+static const char *name_of(size_t ward) { return self.rules->ward[ward].name; }
 
 /* ---- looking ----------------------------------------------------------------------------------------------------- */
 
@@ -112,9 +112,9 @@ static bool is_up_with(const struct lb_family *family, struct lb_cluster *cluste
 static void look(enum lb_mandate_verb verb, size_t ward, size_t other, struct look *ret) {
   static struct lb_cluster cluster;
   size_t index, end = 0;
-  const struct lb_own *own = lb_own_operator_server(self.operator, ward, &index);
-  bool linked = other < self.operator->count && lb_own_operator_server(self.operator, other, &end) == own;
-  *ret = (struct look){.primary = -1, .accepts = accepts(&self.operator->ward[ward].at)};
+  const struct lb_own *own = lb_own_operator_server(self.rules, ward, &index);
+  bool linked = other < self.rules->count && lb_own_operator_server(self.rules, other, &end) == own;
+  *ret = (struct look){.primary = -1, .accepts = accepts(&self.rules->ward[ward].at)};
   if (!own) return;
   const struct lb_family *family = own->topology.family;
   lb_cluster_init(&cluster, &own->topology, self.env);
@@ -130,7 +130,7 @@ static void look(enum lb_mandate_verb verb, size_t ward, size_t other, struct lo
   ret->has_time = verb == LB_MAY_CLOCK && family->wall_ms && family->wall_ms(&cluster, index, soon(), &wall_ms) == 0;
   if (ret->has_time) ret->ahead_ms = wall_ms - true_ms;
   int primary = verb == LB_MAY_DEPOSE && family->primary ? family->primary(&cluster, soon()) : -1;
-  if (primary >= 0) ret->primary = (int)lb_own_operator_ward(self.operator, own, (size_t)primary);
+  if (primary >= 0) ret->primary = (int)lb_own_operator_ward(self.rules, own, (size_t)primary);
 }
 
 /* True if the child ended by itself in time. */
@@ -160,14 +160,14 @@ static bool is_well(struct lb_own *own, char *why, size_t size) {
   lb_cluster_init(&cluster, &own->topology, self.env);
   for (size_t i = 0; i < cluster.data_count; i++)
     if (family->answers && family->answers(&cluster, i, soon()) != 0)
-      return snprintf(why, size, "%s does not answer", name_of(lb_own_operator_ward(self.operator, own, i))), false;
+      return snprintf(why, size, "%s does not answer", name_of(lb_own_operator_ward(self.rules, own, i))), false;
   if (!family->primary || family->independent || cluster.data_count < 2) return true;
   int primary = family->primary(&cluster, soon());
   if (primary < 0) return snprintf(why, size, "no server of %s decides", own->topology.name), false;
   for (size_t i = 0; i < cluster.data_count && family->caught_up && !own->topology.shards; i++)
     if ((int)i != primary && !is_up_with(family, &cluster, i, (size_t)primary))
-      return snprintf(why, size, "%s does not follow %s", name_of(lb_own_operator_ward(self.operator, own, i)),
-                      name_of(lb_own_operator_ward(self.operator, own, (size_t)primary))),
+      return snprintf(why, size, "%s does not follow %s", name_of(lb_own_operator_ward(self.rules, own, i)),
+                      name_of(lb_own_operator_ward(self.rules, own, (size_t)primary))),
              false;
   return true;
 }
@@ -203,7 +203,7 @@ static struct fault *open_fault(const struct fault *like, struct lb_error *err) 
   fault->number = ++self.last;
   fault->since = lb_clock_ns();
   snprintf(line, sizeof line, "+ %u %s %s %s %lld %s\n", fault->number, lb_mandate_verbs[fault->verb],
-           name_of(fault->ward), fault->other < self.operator->count ? name_of(fault->other) : "-",
+           name_of(fault->ward), fault->other < self.rules->count ? name_of(fault->other) : "-",
            (long long)fault->offset_ms, fault->identity);
   int r = note(line);
   if (r < 0) return lb_error(err, r, "cannot write down what is about to be done: %s", strerror(-r)), NULL;
@@ -221,7 +221,7 @@ static void close_fault(size_t i) {
 
 static size_t ward_named(const char *name) {
   size_t i = 0;
-  while (i < self.operator->count && strcmp(name_of(i), name) != 0) i++;
+  while (i < self.rules->count && strcmp(name_of(i), name) != 0) i++;
   return i;
 }
 
@@ -242,7 +242,7 @@ static int take_line(const char *line, struct lb_error *err) {
   fault.ward = ward_named(name);
   fault.other = ward_named(other);
   fault.offset_ms = offset;
-  if (fault.verb == LB_MAY_COUNT || fault.ward == self.operator->count || self.count == FAULTS_MAX)
+  if (fault.verb == LB_MAY_COUNT || fault.ward == self.rules->count || self.count == FAULTS_MAX)
     return lb_refuse(err, "an earlier run has left '%s %s', which this file does not know", verb, name);
   if (fault.number > self.last) self.last = fault.number;
   self.fault[self.count++] = fault;
@@ -254,8 +254,7 @@ static int journal_path(char *ret, size_t size, struct lb_error *err) {
   const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
   char real[PATH_MAX], folder[PATH_MAX];
   uint64_t hash = 0xcbf29ce484222325;
-  if (!realpath(self.operator->path, real))
-    return lb_error(err, -errno, "%s: %s", self.operator->path, strerror(errno));
+  if (!realpath(self.rules->path, real)) return lb_error(err, -errno, "%s: %s", self.rules->path, strerror(errno));
   for (const char *c = real; *c; c++) hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
   bool xdg = state && *state == '/';
   int n = snprintf(folder, sizeof folder, "%s%s/lockbench",
@@ -278,7 +277,7 @@ static int open_journal(struct lb_error *err) {
   if (self.journal < 0) return lb_error(err, -errno, "cannot write %s: %s", path, strerror(errno));
   if (flock(self.journal, LOCK_EX | LOCK_NB) < 0)
     return close(self.journal),
-           lb_error(err, -EBUSY, "--operator %s: another run uses it, or undoes what it has done", self.operator->path);
+           lb_error(err, -EBUSY, "--operator %s: another run uses it, or undoes what it has done", self.rules->path);
   FILE *in = lb_files_open(path);
   while (in && r == 0 && fgets(line, sizeof line, in)) r = take_line(line, err);
   if (in) fclose(in);
@@ -312,7 +311,7 @@ static void last_words(int out, char *ret, size_t size) {
 /* Runs one to its end. What it starts may go on. */
 static int command(enum lb_mandate_verb verb, const struct fault *f, struct lb_error *err) {
   int64_t offset_ms = verb == LB_MAY_CLOCK && f->ordered_back ? -f->offset_ms : f->offset_ms;
-  const char *line = lb_own_operator_command(self.operator, verb, f->ward, f->other, offset_ms);
+  const char *line = lb_own_operator_command(self.rules, verb, f->ward, f->other, offset_ms);
   int out = memfd_create("command", MFD_CLOEXEC), status = 0;
   char said[300];
   pid_t pid = fork(), r;
@@ -415,11 +414,21 @@ static void name_left(const char *why, struct lb_error *err) {
     lb_text_add(&text, "%s%s %s", i ? ", " : "", lb_mandate_verbs[self.fault[i].verb], name_of(self.fault[i].ward));
   lb_error(err, -EIO,
            "could not be undone: %s%s%s; `%s clean --operator %s`, with the options of the servers, tries again", names,
-           why ? ": " : "", why ? why : "", lb_process_called(), self.operator->path);
+           why ? ": " : "", why ? why : "", lb_process_called(), self.rules->path);
+}
+
+/* A kill or pause that was never seen, and the server is the one of before: starting it again would be another fault. */
+static bool was_nothing(const struct fault *f) {
+  struct look now;
+  if (f->seen || (f->verb != LB_MAY_KILL && f->verb != LB_MAY_PAUSE)) return false;
+  look_at(f->verb, f, &now);
+  return now.answers && now.told && f->identity[0] && !is_other(&now, f->identity);
 }
 
 /* The newest first. All commands come before the proofs: one server may need another to answer. */
 static int undo_all(struct lb_error *err) {
+  for (size_t i = self.count; i-- > 0;)
+    if (was_nothing(&self.fault[i])) close_fault(i);
   for (int round = 0; round < ROUNDS && self.count > 0; round++) {
     for (size_t i = self.count; i-- > 0;)
       if (round > 0 || !self.fault[i].ordered_back) undo_command(&self.fault[i]);
@@ -483,7 +492,7 @@ static bool has_touched(const size_t *wards, size_t count, size_t ward) {
 /* What counts of links is the side with fewer servers: that one is cut off from the rest. */
 static int check_at_once(const struct fault *new, size_t count, struct lb_error *err) {
   size_t a[FAULTS_MAX + LB_MANDATE_MOST], b[FAULTS_MAX + LB_MANDATE_MOST], as = 0, bs = 0;
-  bool links = new->other < self.operator->count;
+  bool links = new->other < self.rules->count;
   for (size_t i = 0; i < self.count; i++)
     if (!has_touched(a, as, self.fault[i].ward)) a[as++] = b[bs++] = self.fault[i].ward;
   for (size_t i = 0; i < count; i++) {
@@ -491,9 +500,9 @@ static int check_at_once(const struct fault *new, size_t count, struct lb_error 
     if (links && !has_touched(b, bs, new[i].other)) b[bs++] = new[i].other;
   }
   size_t touched = links && bs < as ? bs : as;
-  if (touched <= self.operator->at_once) return 0;
+  if (touched <= self.rules->at_once) return 0;
   return lb_refuse(err, "%s: that makes %zu servers at a time, and the operator allows at-once = %zu",
-                   lb_mandate_verbs[new->verb], touched, self.operator->at_once);
+                   lb_mandate_verbs[new->verb], touched, self.rules->at_once);
 }
 
 /* Does it, seen before and after. A cure needs no new fault, and those of links are proved when all is over. */
@@ -550,13 +559,13 @@ static int obey(const struct request *request, struct lb_error *err) {
   static struct fault new[LB_MANDATE_MOST];
   const struct lb_mandate_order *order = &request->order;
   const struct lb_own *own = lb_own_at((size_t)request->own);
-  if (self.early) return lb_refuse(err, "undo-after = %lld s was over", (long long)self.operator->undo_after_ms / 1000);
+  if (self.early) return lb_refuse(err, "undo-after = %lld s was over", (long long)self.rules->undo_after_ms / 1000);
   for (size_t i = 0; i < order->count; i++) {
     bool links = order->verb == LB_MAY_CUT || order->verb == LB_MAY_HEAL;
-    new[i] = (struct fault){.verb = order->verb, .offset_ms = order->offset_ms, .other = self.operator->count };
-    new[i].ward = lb_own_operator_ward(self.operator, own, order->server[i]);
-    if (links) new[i].other = lb_own_operator_ward(self.operator, own, order->other[i]);
-    if (new[i].ward == self.operator->count ||(links && new[i].other == self.operator->count))
+    new[i] = (struct fault){.verb = order->verb, .offset_ms = order->offset_ms, .other = self.rules->count};
+    new[i].ward = lb_own_operator_ward(self.rules, own, order->server[i]);
+    if (links) new[i].other = lb_own_operator_ward(self.rules, own, order->other[i]);
+    if (new[i].ward == self.rules->count || (links && new[i].other == self.rules->count))
       return lb_refuse(err, "%s: the operator does not name each of these servers", lb_mandate_verbs[order->verb]);
   }
   return order->verb == LB_MAY_RESTART ? restart(new, order->count, err) : act(new, order->count, err);
@@ -572,7 +581,7 @@ static void handle(int at, const struct request *request) {
     case DO_HOLD:
       answer.result = self.early
                           ? lb_refuse(&err, "undo-after = %lld s was over before the trial was, so all was undone",
-                                      (long long)self.operator->undo_after_ms / 1000)
+                                      (long long)self.rules->undo_after_ms / 1000)
                           : 0;
       break;
     case DO_REST: answer.result = rest(&err); break;
@@ -586,7 +595,7 @@ static void handle(int at, const struct request *request) {
 /* How long until the oldest fault has lasted too long; -1 = there is none. */
 static int left_ms(void) {
   if (self.count == 0) return -1;
-  lb_ns due = self.fault[0].since + (lb_ns)self.operator->undo_after_ms * LB_NS_PER_MS, now = lb_clock_ns();
+  lb_ns due = self.fault[0].since + (lb_ns)self.rules->undo_after_ms * LB_NS_PER_MS, now = lb_clock_ns();
   return due > now ? (int)((due - now) / LB_NS_PER_MS) + 1 : 0;
 }
 
@@ -613,6 +622,7 @@ static _Noreturn void be_guardian(int at, int tool) {
 /* ---- the other side ---------------------------------------------------------------------------------------------- */
 
 static int line_to = -1; /* the guardian; -1 = there is none */
+static bool was_told;    /* that something is not as before */
 
 static int ask(struct request *request, struct lb_error *err) {
   struct answer answer = {0};
@@ -639,25 +649,28 @@ static int holds(struct lb_error *err) {
   return ask(&request, err) < 0 ? -1 : 0;
 }
 
-void lb_guardian_empower(const struct lb_own_operator *operator) {
+void lb_guardian_empower(const struct lb_own_operator *rules) {
   static struct lb_mandate mandates[LB_OWN_COUNT];
   struct lb_own *own;
   for (size_t i = 0; (own = lb_own_at(i)); i++) {
-    mandates[i] = (struct lb_mandate){operator->may, operator->at_once, 0, carry_out, holds};
+    mandates[i] = (struct lb_mandate){rules->may, rules->at_once, 0, carry_out, holds};
     for (size_t k = 0; k < own->found.count; k++)
-      if (lb_own_operator_ward(operator, own, k) < operator->count) mandates[i].known |= 1u << k;
+      if (lb_own_operator_ward(rules, own, k) < rules->count) mandates[i].known |= 1u << k;
     own->topology.mandate = &mandates[i];
   }
 }
 
-int lb_guardian_start(const struct lb_own_operator *operator, struct lb_env * env, struct lb_error *err) {
-  int pair[2], r;
-  self = (struct guardian){.operator= operator, .env = env };
-  if ((r = open_journal(err)) < 0) return r;
-  if (self.count > 0) {
-    name_left("an earlier run was killed, and so was its guardian", err);
-    return close(self.journal), -EEXIST;
-  }
+int lb_guardian_reserve(const struct lb_own_operator *rules, struct lb_error *err) {
+  self = (struct guardian){.rules = rules};
+  int r = open_journal(err);
+  if (r < 0 || self.count == 0) return r;
+  name_left("an earlier run has left it so", err);
+  return -EEXIST;
+}
+
+int lb_guardian_start(struct lb_env *env, struct lb_error *err) {
+  int pair[2];
+  self.env = env;
   int tool = (int)syscall(SYS_pidfd_open, getpid(), 0);
   if (tool < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
     return lb_error(err, -errno, "no guardian: %s", strerror(errno));
@@ -673,7 +686,9 @@ int lb_guardian_start(const struct lb_own_operator *operator, struct lb_env * en
 
 int lb_guardian_rest(struct lb_error *err) {
   struct request request = {.what = DO_REST};
-  return line_to < 0 ? 0 : ask(&request, err);
+  int r = line_to < 0 ? 0 : ask(&request, err);
+  was_told |= r < 0;
+  return r;
 }
 
 int lb_guardian_end(struct lb_error *err) {
@@ -682,11 +697,11 @@ int lb_guardian_end(struct lb_error *err) {
   int r = ask(&request, err);
   close(line_to);
   line_to = -1;
-  return r;
+  return r == 0 && was_told ? lb_error(err, -EIO, "%s", "") : r;
 }
 
-int lb_guardian_clean(const struct lb_own_operator *operator, struct lb_error * err) {
-  self = (struct guardian){.operator= operator};
+int lb_guardian_clean(const struct lb_own_operator *rules, struct lb_error *err) {
+  self = (struct guardian){.rules = rules};
   int r = open_journal(err);
   if (r < 0) return r;
   for (size_t i = self.count; i-- > 0;) undo_command(&self.fault[i]);

@@ -29,13 +29,13 @@ struct lb_own_operator {
 /* Reads a file. 0, or -EINVAL with one line in err: FILE:LINE: what was found, what was expected. */
 int lb_own_operator_read(const char *path, struct lb_own_operator *ret, struct lb_error *err);
 /* Holds it against the servers that have been asked: each that holds locks is named, and no others are. Likewise. */
-int lb_own_operator_check(const struct lb_own_operator *operator, struct lb_error * err);
+int lb_own_operator_check(const struct lb_own_operator *rules, struct lb_error *err);
 /* The ward with the address of server `index`; `count` of wards = none has it. */
-size_t lb_own_operator_ward(const struct lb_own_operator *operator, const struct lb_own * own, size_t index);
+size_t lb_own_operator_ward(const struct lb_own_operator *rules, const struct lb_own *own, size_t index);
 /* The other way: the servers that it is one of, and its place there; NULL = it is in none. */
-const struct lb_own *lb_own_operator_server(const struct lb_own_operator *operator, size_t ward, size_t *ret_index);
+const struct lb_own *lb_own_operator_server(const struct lb_own_operator *rules, size_t ward, size_t *ret_index);
 /* The command for sh, with the names filled in. `other` is used by links, `offset_ms` by clocks. */
-const char *lb_own_operator_command(const struct lb_own_operator *operator, enum lb_mandate_verb verb, size_t ward,
+const char *lb_own_operator_command(const struct lb_own_operator *rules, enum lb_mandate_verb verb, size_t ward,
                                     size_t other, int64_t offset_ms);
 
 #endif

@@ -31,7 +31,7 @@ lockbench() { "$LOCKBENCH_TESTED" "$@" --redis "$LOCKBENCH_REDIS" --operator "$d
 run() { # FOLDER and what is run
   folder=$1
   shift
-  lockbench run "$@" -b redis-token@own-redis -g none -n 1 --again --yes -o "$dir/$folder" 2>&1
+  lockbench run "$@" -b redis-token@own-redis -g none -n 1 ${again---again} --yes -o "$dir/$folder" 2>&1
   echo "code $? of $folder"
 }
 END
