@@ -35,15 +35,19 @@ func (l *etcdLock) renew() (err error) {
 	return err
 }
 
-func (l *etcdLock) open(servers []*url.URL, ttl time.Duration) (err error) {
+// Also for client-go.go.
+func etcdClient(servers []*url.URL) (*clientv3.Client, error) {
 	config := clientv3.Config{DialTimeout: 2 * time.Second}
 	for _, u := range servers {
 		config.Endpoints = append(config.Endpoints, map[string]string{"etcd": "http://", "etcds": "https://"}[u.Scheme]+u.Host)
-		config.Username = u.User.Username()
-		config.Password, _ = u.User.Password()
+		config.Username, config.Password = login(u)
 	}
+	return clientv3.New(config)
+}
+
+func (l *etcdLock) open(servers []*url.URL, ttl time.Duration) (err error) {
 	l.ttl, l.locks = ttl, map[string]*concurrency.Mutex{}
-	if l.client, err = clientv3.New(config); err != nil {
+	if l.client, err = etcdClient(servers); err != nil {
 		return err
 	}
 	return l.renew()
@@ -82,10 +86,6 @@ func (l *etcdLock) acquire(ctx context.Context, key string, wait time.Duration) 
 	return "", err
 }
 
-func (l *etcdLock) extend(ctx context.Context, key string) (string, error) {
-	return "error the session extends by itself", nil
-}
-
 func (l *etcdLock) holds(ctx context.Context, key string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.ttl)
 	defer cancel()
@@ -99,9 +99,5 @@ func (l *etcdLock) holds(ctx context.Context, key string) (string, error) {
 func (l *etcdLock) release(ctx context.Context, key string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.ttl)
 	defer cancel()
-	err := l.locks[key].Unlock(ctx)
-	if errors.Is(err, concurrency.ErrLockReleased) {
-		return "lost", nil
-	}
-	return "ok", err
+	return unless(concurrency.ErrLockReleased, l.locks[key].Unlock(ctx))
 }

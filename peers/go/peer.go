@@ -8,6 +8,8 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -19,16 +21,28 @@ import (
 type library interface {
 	open(servers []*url.URL, ttl time.Duration) error
 	acquire(ctx context.Context, key string, wait time.Duration) (string, error)
-	extend(ctx context.Context, key string) (string, error)
-	holds(ctx context.Context, key string) (string, error)
 	release(ctx context.Context, key string) (string, error)
 }
 
-// Of each library: itself, its module, and what its first line says.
-var libraries = map[string]struct {
+type extender interface {
+	extend(ctx context.Context, key string) (string, error)
+}
+
+type holder interface {
+	holds(ctx context.Context, key string) (string, error)
+}
+
+type recorder interface {
+	record(ctx context.Context, key string, servers []*url.URL) (string, error)
+}
+
+// Of a library: itself, its module, and what its first line says.
+type adapter struct {
 	library
 	module, says string
-}{
+}
+
+var libraries = map[string]adapter{
 	"redsync":        {&redsyncLock{}, "github.com/go-redsync/redsync/v4", "topologies=redis-x3,redis-x5,redis ends=lease can=extend,holds,validity record={key}"},
 	"redislock":      {&redislockLock{}, "github.com/bsm/redislock", "topologies=redis,sentinel ends=lease can=extend,holds record={key}"},
 	"rueidislock":    {&rueidisLock{}, "github.com/redis/rueidis", "topologies=redis,sentinel ends=session can=signal record=rueidislock:0:{key}"},
@@ -37,6 +51,14 @@ var libraries = map[string]struct {
 
 func say(format string, values ...any) { // one write, whoever says it
 	fmt.Println(strings.ReplaceAll(fmt.Sprintf(format, values...), "\n", " "))
+}
+
+// What the library says of a hold that is gone is no error.
+func unless(gone, err error) (string, error) {
+	if errors.Is(err, gone) {
+		return "lost", nil
+	}
+	return "ok", err
 }
 
 func version(module string) string {
@@ -64,12 +86,25 @@ func parse(all []string) (servers []*url.URL, err error) {
 	return servers, nil
 }
 
+func login(u *url.URL) (user, password string) {
+	password, _ = u.User.Password()
+	return u.User.Username(), password
+}
+
+// The servers of a trial have certificates of its own.
+func tlsOf(u *url.URL) *tls.Config {
+	if u.Scheme == "rediss" {
+		return &tls.Config{InsecureSkipVerify: true}
+	}
+	return nil
+}
+
 var master string // of Sentinel
 var asked = map[string]bool{}
 
 func answer(l library, word string, of map[string]string, all []string) (string, error) {
 	ms := func(name string) time.Duration { d, _ := time.ParseDuration(of[name] + "ms"); return d }
-	key, ctx := of["key"], context.Background()
+	key := of["key"]
 	switch word {
 	case "open":
 		master = of["master"]
@@ -80,16 +115,36 @@ func answer(l library, word string, of map[string]string, all []string) (string,
 		return "ok", l.open(servers, ms("ttl_ms"))
 	case "acquire":
 		asked[key] = true
-		return l.acquire(ctx, key, ms("wait_ms"))
+		return l.acquire(context.Background(), key, ms("wait_ms"))
+	case "record":
+		servers, err := parse(all)
+		if r, can := l.(recorder); can && err == nil {
+			return r.record(context.Background(), key, servers)
+		}
+		return "error the adapter offers no record", err
 	case "ping", "quit":
 		return "ok", nil
 	case "extend", "holds", "release":
 		if !asked[key] {
 			return "lost", nil // never asked for: nothing that a library could be asked about
 		}
-		return map[string]func(context.Context, string) (string, error){"extend": l.extend, "holds": l.holds, "release": l.release}[word](ctx, key)
+		return ask(l, word, key)
 	}
 	return "error no such request: " + word, nil
+}
+
+// About a key that was asked for.
+func ask(l library, word, key string) (string, error) {
+	if e, can := l.(extender); can && word == "extend" {
+		return e.extend(context.Background(), key)
+	}
+	if h, can := l.(holder); can && word == "holds" {
+		return h.holds(context.Background(), key)
+	}
+	if word == "release" {
+		return l.release(context.Background(), key)
+	}
+	return "error the library offers no " + word, nil
 }
 
 func main() {
@@ -119,7 +174,7 @@ func main() {
 				servers = append(servers, of[name])
 			}
 		}
-		said, err := answer(l, words[1], of, servers)
+		said, err := answer(l.library, words[1], of, servers)
 		if err != nil {
 			said = map[bool]string{true: "error ", false: "unknown "}[words[1] == "open"] + err.Error()
 		}

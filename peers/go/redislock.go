@@ -10,7 +10,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net/url"
 	"time"
@@ -21,17 +20,13 @@ import (
 
 // Of go-redis, also for redsync.go.
 func client(servers ...*url.URL) redis.UniversalClient {
-	user, password := servers[0].User.Username(), ""
-	password, _ = servers[0].User.Password()
-	options := &redis.UniversalOptions{Username: user, Password: password}
+	user, password := login(servers[0])
+	options := &redis.UniversalOptions{Username: user, Password: password, TLSConfig: tlsOf(servers[0])}
 	for _, u := range servers {
 		options.Addrs = append(options.Addrs, u.Host)
 	}
 	if servers[0].Scheme == "sentinel" {
 		options.MasterName, options.SentinelUsername, options.SentinelPassword = master, user, password
-	}
-	if servers[0].Scheme == "rediss" {
-		options.TLSConfig = &tls.Config{InsecureSkipVerify: true}
 	}
 	return redis.NewUniversalClient(options)
 }
@@ -75,11 +70,7 @@ func (l *redislockLock) extend(ctx context.Context, key string) (string, error) 
 	if l.locks[key] == nil {
 		return "lost", nil
 	}
-	err := l.locks[key].Refresh(ctx, l.ttl, nil)
-	if errors.Is(err, redislock.ErrNotObtained) {
-		return "lost", nil
-	}
-	return "ok", err
+	return unless(redislock.ErrNotObtained, l.locks[key].Refresh(ctx, l.ttl, nil))
 }
 
 func (l *redislockLock) holds(ctx context.Context, key string) (string, error) {
@@ -94,9 +85,5 @@ func (l *redislockLock) holds(ctx context.Context, key string) (string, error) {
 }
 
 func (l *redislockLock) release(ctx context.Context, key string) (string, error) {
-	err := l.locks[key].Release(ctx)
-	if errors.Is(err, redislock.ErrLockNotHeld) {
-		return "lost", nil
-	}
-	return "ok", err
+	return unless(redislock.ErrLockNotHeld, l.locks[key].Release(ctx))
 }

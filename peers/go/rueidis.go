@@ -11,7 +11,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net/url"
 	"time"
@@ -32,16 +31,13 @@ type rueidisLock struct {
 }
 
 func (l *rueidisLock) open(servers []*url.URL, ttl time.Duration) (err error) {
-	option := rueidis.ClientOption{Username: servers[0].User.Username()}
-	option.Password, _ = servers[0].User.Password()
+	option := rueidis.ClientOption{TLSConfig: tlsOf(servers[0])}
+	option.Username, option.Password = login(servers[0])
 	for _, u := range servers {
 		option.InitAddress = append(option.InitAddress, u.Host)
 	}
 	if servers[0].Scheme == "sentinel" {
 		option.Sentinel = rueidis.SentinelOption{MasterSet: master, Username: option.Username, Password: option.Password}
-	}
-	if servers[0].Scheme == "rediss" {
-		option.TLSConfig = &tls.Config{InsecureSkipVerify: true}
 	}
 	l.held = map[string]rueidisHold{}
 	l.locker, err = rueidislock.NewLocker(rueidislock.LockerOption{ClientOption: option, KeyMajority: 2, NoLoopTracking: true, KeyValidity: ttl})
@@ -91,14 +87,6 @@ func (l *rueidisLock) waitFor(key string, wait time.Duration) (context.Context, 
 		err = context.DeadlineExceeded
 	}
 	return held, cancel, err
-}
-
-func (l *rueidisLock) extend(ctx context.Context, key string) (string, error) {
-	return "error it extends by itself", nil
-}
-
-func (l *rueidisLock) holds(ctx context.Context, key string) (string, error) {
-	return "error the library offers no holds", nil
 }
 
 func (l *rueidisLock) release(ctx context.Context, key string) (string, error) {

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+//
+// Kubernetes' client-go 0.37.2 (k8s.io/client-go/tools/leaderelection): its elector, over a record in bare etcd.
+//
+// There is no API server here: record.go is its interface to a Lease. All else is client-go's.
+// Used as https://pkg.go.dev/k8s.io/client-go/tools/leaderelection and its example do: NewLeaderElector(), Run(ctx), ReleaseOnCancel. LeaseDuration is the ttl in whole seconds; RenewDeadline and
+// RetryPeriod have the proportions of the defaults (15, 10 and 2 s). OnStoppedLeading that was not asked for is `lost`. An elector goes on between two tries, as a candidate does.
+// It promises no exclusion: "This implementation does not guarantee that only one client is acting as a leader (a.k.a. fencing)." It is "tolerant to arbitrary clock skew".
+// What breaks it: a leader that is paused for longer than RenewDeadline, or does not stop at OnStoppedLeading.
+// A leader that was cut off empties the record of the next one, too: tryRelease() reads the record of today and asks IsLeader(), which knows the one of before (leaderelection.go:338).
+// What it keeps to itself: that it has lost, until its release has ended, so nobody is told in time (:213; paper/findings/client-go-release.md).
+
+//go:build clientgo
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"sync/atomic"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/api/errors"
+	election "k8s.io/client-go/tools/leaderelection"
+)
+
+type candidate struct {
+	record  *record
+	elector *election.LeaderElector
+	leads   chan struct{} // of the run that goes on
+	end     context.CancelFunc
+	over    chan struct{}
+	asked   atomic.Bool // to end
+}
+
+type clientGoLock struct {
+	client     *clientv3.Client
+	identity   string
+	ttl        time.Duration
+	candidates map[string]*candidate
+}
+
+func init() {
+	libraries["client-go"] = adapter{&clientGoLock{}, "k8s.io/client-go", "topologies=etcd-x3,etcd ends=session can=signal,record record="}
+}
+
+func (l *clientGoLock) open(servers []*url.URL, ttl time.Duration) (err error) {
+	host, _ := os.Hostname()
+	l.identity = fmt.Sprintf("%s-%d-%d", host, os.Getpid(), time.Now().UnixNano())
+	l.ttl, l.candidates = (ttl+time.Second-1)/time.Second*time.Second, map[string]*candidate{}
+	l.client, err = etcdClient(servers)
+	return err
+}
+
+func (l *clientGoLock) candidate(key string) (c *candidate, err error) {
+	if c = l.candidates[key]; c != nil {
+		return c, nil
+	}
+	c = &candidate{record: &record{client: l.client, key: key, identity: l.identity}}
+	l.candidates[key] = c
+	c.elector, err = election.NewLeaderElector(election.LeaderElectionConfig{
+		Lock: c.record, LeaseDuration: l.ttl, RenewDeadline: l.ttl * 2 / 3, RetryPeriod: l.ttl * 2 / 15, ReleaseOnCancel: true, Name: key,
+		Callbacks: election.LeaderCallbacks{
+			OnStartedLeading: func(context.Context) { c.leads <- struct{}{} },
+			OnStoppedLeading: func() {
+				if !c.asked.Load() {
+					say("! lost OnStoppedLeading was called")
+				}
+			},
+		},
+	})
+	return c, err
+}
+
+func (l *clientGoLock) acquire(ctx context.Context, key string, wait time.Duration) (string, error) {
+	c, err := l.candidate(key)
+	if err != nil {
+		return "", err
+	}
+	if wait == 0 {
+		wait = 350 * time.Millisecond // it has no single try
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	c.leads, c.over, c.end = make(chan struct{}, 1), make(chan struct{}), cancel
+	c.asked.Store(false)
+	go func() { c.elector.Run(ctx); close(c.over) }()
+	select {
+	case <-c.leads:
+		return "granted", nil
+	case <-time.After(wait):
+	}
+	return c.stop("busy") // it gives back what it is granted meanwhile
+}
+
+func (c *candidate) stop(done string) (string, error) {
+	c.asked.Store(true)
+	c.end()
+	<-c.over
+	if c.record.unsure.Load() {
+		return "", fmt.Errorf("the last write has no answer")
+	}
+	return done, nil
+}
+
+func (l *clientGoLock) release(_ context.Context, key string) (string, error) {
+	c := l.candidates[key]
+	select {
+	case <-c.over:
+		return "lost", nil
+	default:
+	}
+	return c.stop("ok")
+}
+
+// A release leaves the record, without a holder. A server that is named says what it has itself.
+func (l *clientGoLock) record(ctx context.Context, key string, servers []*url.URL) (string, error) {
+	client := l.client
+	var options []clientv3.OpOption
+	if len(servers) > 0 {
+		one, err := etcdClient(servers)
+		if err != nil {
+			return "", err
+		}
+		defer one.Close()
+		client, options = one, append(options, clientv3.WithSerializable())
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.ttl)
+	defer cancel()
+	said, _, err := (&record{client: client, key: key, options: options}).Get(ctx)
+	if err == nil && said.HolderIdentity != "" {
+		return "present", nil
+	}
+	if err == nil || errors.IsNotFound(err) {
+		return "absent", nil
+	}
+	return "", err
+}
