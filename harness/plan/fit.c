@@ -438,7 +438,6 @@ static void check_machine(struct fitting *f, const struct lb_scenario *scenario)
   if (lb_origin_root(f->topology->origin) && isolation->kind == LB_ISOLATION_NONE)
     miss(f, "a root of its own needs a sandbox: %s", isolation->why.text);
   if (!f->why[0]) check_next(f, scenario);
-  if (scenario->apart && f->topology->own) miss(f, "round_trip_ms would make the network of your own servers slow");
   if (f->topology->data_count > 0 && lb_scenario_needs(scenario, LB_NEED_ROOM) && isolation->kind == LB_ISOLATION_NONE)
     miss(f, "a disk that can be full needs a sandbox: %s", isolation->why.text);
   if (lb_scenario_needs(scenario, LB_NEED_NETWORK) && f->topology->own) check_stand_ins(f);
