@@ -95,7 +95,7 @@ static int tell_all(const char *where, const char *systems, FILE *others) {
 int lb_cli_list_for(const struct lb_args *args) {
   char *others = NULL, *systems;
   size_t size;
-  int r = lb_cli_names_own(args) ? lb_cli_own_begin(args) : 0;
+  int r = lb_cli_own_begin(args);
   if (r) return r;
   if (!(systems = find_systems(args->where))) return LB_EXIT_USAGE;
   FILE *out = lb_need(open_memstream(&others, &size));

@@ -500,6 +500,7 @@ says 'scenarios for own servers: what can be asked' 0 '^lost-reply  *redis-token
 says 'and what the others lack' 0 "^failover  *no: 'cut primary from replicas' would touch servers of your own" "$bin" list scenarios --for own-sentinel
 says 'for one lock' 0 '^redlock-late  *redlock@redis-x5$' "$bin" list scenarios --for redlock@redis-x5
 expect 'for a topology that is none' 2 "unknown topology 'own-sentinal', did you mean 'own-sentinel'" "$bin" list scenarios --for own-sentinal
+expect 'an operator of no servers' 2 '--operator: expected servers beside it' "$bin" list scenarios --for own-sentinel --operator "$dir/none"
 expect '--for of another list' 2 'list --for: expected the word scenarios before it' "$bin" list steps --for redis
 expect 'own servers of another list' 2 'list: expected --for TOPOLOGY beside servers of your own' "$bin" list scenarios --redis 127.0.0.1:1
 expect 'a table that is none' 2 'list suites --markdown: expected steps' "$bin" list suites --markdown
