@@ -497,7 +497,7 @@ says 'the help names the guards' 0 '-g, --guard GUARD,...  *runs only these guar
 "$bin" list steps >"$dir/steps"
 check 'all steps are listed with what they mean' grep -qx 'heal  *undoes every cut, slow, drop and hold' "$dir/steps"
 says 'scenarios for own servers: what can be asked' 0 '^lost-reply  *redis-token@own-sentinel$' "$bin" list scenarios --for own-sentinel
-says 'and what the others lack' 0 "^failover  *no: 'cut primary from replicas' would touch servers of your own" "$bin" list scenarios --for own-sentinel
+says 'and what the others lack' 0 "^failover  *no: 'cut primary from replicas' would touch the servers" "$bin" list scenarios --for own-sentinel
 says 'for one lock' 0 '^redlock-late  *redlock@redis-x5$' "$bin" list scenarios --for redlock@redis-x5
 expect 'for a topology that is none' 2 "unknown topology 'own-sentinal', did you mean 'own-sentinel'" "$bin" list scenarios --for own-sentinal
 expect 'an operator of no servers' 2 '--operator: expected servers beside it' "$bin" list scenarios --for own-sentinel --operator "$dir/none"
