@@ -60,6 +60,7 @@ static struct guardian {
   size_t count;
   unsigned last;       /* number of a fault */
   int journal;         /* locked as long as a guardian lives */
+  char why[300];       /* the last command that undoes has failed; "" = none */
   bool failed;         /* something could not be undone */
   bool early;          /* something was undone although no order said so */
   char false_kill[64]; /* the server that was seen to be killed, and is the one of before; "" = none */
@@ -393,7 +394,8 @@ static bool await_effect(enum lb_mandate_verb verb, const struct fault *f, const
 static void undo_command(struct fault *f) {
   enum lb_mandate_verb undo = lb_mandate_undo(f->verb);
   f->ordered_back = true;
-  command(undo, f, NULL); /* what is seen afterwards decides */
+  struct lb_error why;
+  if (command(undo, f, &why) < 0) snprintf(self.why, sizeof self.why, "%s", why.text); /* what is seen decides */
 }
 
 /* By a look. One that was killed comes back as another one. */
@@ -440,7 +442,7 @@ static int undo_all(struct lb_error *err) {
     } while (self.count > 0 && lb_clock_ns() < deadline);
   }
   self.failed = self.count > 0;
-  if (self.failed) name_left(NULL, err);
+  if (self.failed) name_left(self.why[0] ? self.why : NULL, err);
   return self.failed ? -EIO : 0;
 }
 

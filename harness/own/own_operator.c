@@ -275,8 +275,8 @@ static void fill(struct lb_text *to, const struct lb_own_operator *o, size_t pla
     case 3: lb_text_add(to, "%u", (unsigned)a->at.port); break;
     case 4: lb_text_add(to, "%s", b->name); break;
     case 5: lb_text_add(to, "%s", b->at.host); break;
-    case 6: lb_text_add(to, "%lld", (long long)offset_ms); break;
-    default: lb_text_add(to, "%lld", (long long)offset_ms / 1000); break;
+    case 6: lb_text_add(to, "%+lld", (long long)offset_ms); break;
+    default: lb_text_add(to, "%+lld", (long long)offset_ms / 1000); break;
   }
 }
 

@@ -157,8 +157,8 @@ static size_t most_of(struct lb_role role, const struct lb_topology *t) {
 static bool hurts(const struct lb_step *step, const struct lb_topology *t, struct lb_error *why) {
   char verbs[100];
   const struct lb_mandate *mandate = t->mandate;
-  bool promoted = t->own && t->stands_for && lb_topology_find(t->stands_for)->family->orders.promote;
-  if (promoted && lb_step_needs(step, LB_NEED_FAILOVER))
+  bool promoted = t->own && t->data_count > 1 && lb_topology_find(t->stands_for)->family->orders.promote;
+  if (promoted && (lb_step_needs(step, LB_NEED_FAILOVER) || step->verb == LB_STEP_LET_FAILOVER))
     return lb_refuse(why, "'%s': nobody promotes a server of your own", step->text);
   if (!is_of_own(step, t)) return false;
   unsigned orders = orders_of(step);
