@@ -231,7 +231,7 @@ def footer(run):
     parts = [f"run {run['id']}", f"{trials} trials", f"seed {run.get('seed', '?')}",
              f"machine {machine.get('hostname', '?')}{cores}",
              f"lockbench {tool.get('version', '?')} {tool.get('commit') or ''}".rstrip(),
-             str(run.get("started_utc", "")).split("T")[0]]
+             str(run.get("started_utc", "")).split("T")[0], versions_line(run).rstrip(".") if run.get("servers") else ""]
     return " · ".join(p for p in parts if p)
 
 
