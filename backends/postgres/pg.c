@@ -104,6 +104,7 @@ static PGconn *start_connecting(const struct lb_target *target, const struct lb_
       {"sslrootcert",
        ca ? ca : "/dev/null/none"}, /* no such file can be; else libpq would look for one in the home of the user */
       {"gssencmode", "disable"},
+      {"target_session_attrs", "any"}, /* that a standby is one is for us to find out, whatever the environment says */
       {"tcp_user_timeout", "10000"},
       {NULL, NULL}};
   enum { COUNT = sizeof table / sizeof *table };
