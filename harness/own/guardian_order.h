@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * guardian_order.h - an order of a trial, done and proved. Private to the guardian.
+ */
+#ifndef LB_GUARDIAN_ORDER_H
+#define LB_GUARDIAN_ORDER_H
+
+#include "guardian_journal.h"
+
+/* Does it to these servers. 0, or -errno with err; what was done is written down in any case. */
+int lb_guardian_order(const struct lb_own *own, const struct lb_mandate_order *order, struct lb_error *err);
+
+#endif
