@@ -200,6 +200,9 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
   if ((step->a.kind == LB_ROLE_NODE && (size_t)step->a.number > t->data_count) ||
       (step->b.kind == LB_ROLE_NODE && (size_t)step->b.number > t->data_count))
     return lb_refuse(why, "%s: %s has %zu data servers", step->text, t->name, t->data_count);
+  if ((step->a.kind == LB_ROLE_WITNESS && (size_t)step->a.number > t->other_count) ||
+      (step->b.kind == LB_ROLE_WITNESS && (size_t)step->b.number > t->other_count))
+    return lb_refuse(why, "%s: %s has %zu servers that hold no locks", step->text, t->name, t->other_count);
   if ((step->a.kind == LB_ROLE_PROXY || step->b.kind == LB_ROLE_PROXY) && !t->family->fronted)
     return lb_refuse(why, "%s", no_proxy);
   if (t->family->fronted &&

@@ -16,9 +16,9 @@
 #define NODE_MAX 99 /* whether a topology has that node is known when it runs */
 #define ANY "any"   /* number 0, drawn from the seed */
 
-/* What follows the first word of a role: nothing, a number or `any` of nodes or of clients, the
- * word "primary", a number from 2 or nothing, or "of client" and a number. */
-enum tail { TAIL_NONE, TAIL_NODE, TAIL_CLIENT, TAIL_PRIMARY, TAIL_LATER, TAIL_OF_CLIENT };
+/* What follows the first word of a role: nothing, a number or `any` of nodes or of clients, a
+ * number alone, the word "primary", a number from 2 or nothing, or "of client" and a number. */
+enum tail { TAIL_NONE, TAIL_NODE, TAIL_CLIENT, TAIL_NUMBER, TAIL_PRIMARY, TAIL_LATER, TAIL_OF_CLIENT };
 static const struct {
   const char *word;
   enum lb_role_kind kind;
@@ -31,10 +31,11 @@ static const struct {
     {"client", LB_ROLE_CLIENT, TAIL_CLIENT},       {"clients", LB_ROLE_CLIENTS, TAIL_NONE},
     {"holder", LB_ROLE_HOLDER, TAIL_NONE},         {"waiters", LB_ROLE_WAITERS, TAIL_NONE},
     {"server", LB_ROLE_SERVER_OF, TAIL_OF_CLIENT}, {"proxy", LB_ROLE_PROXY, TAIL_NONE},
+    {"witness", LB_ROLE_WITNESS, TAIL_NUMBER},
 };
 #define ROLE_COUNT (sizeof roles / sizeof *roles)
-#define ROLES_TEXT                                                                                                               \
-  "primary, primary N, current primary, replicas, node N, majority, partners, minority, proxy, all, client N, clients, holder, " \
+#define ROLES_TEXT                                                                                                                          \
+  "primary, primary N, current primary, replicas, node N, majority, partners, minority, proxy, witness N, all, client N, clients, holder, " \
   "waiters or server of client N"
 
 /* The words that lb_role_parse() takes, in the one spelling that messages, facts and charts use. */
@@ -127,9 +128,11 @@ int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, struct 
     case TAIL_LATER: return parse_later(tail, ret, err);
     case TAIL_OF_CLIENT: return parse_of_client(words, count, ret, err);
     case TAIL_NODE:
+    case TAIL_NUMBER:
     case TAIL_CLIENT:
-      max = roles[i].tail == TAIL_NODE ? NODE_MAX : LB_CLIENTS_MAX;
-      if (!tail || strcmp(tail, ANY) != 0) r = lb_role_number_parse(roles[i].word, tail, max, &ret->number, err);
+      max = roles[i].tail == TAIL_CLIENT ? LB_CLIENTS_MAX : NODE_MAX;
+      if (!tail || roles[i].tail == TAIL_NUMBER || strcmp(tail, ANY) != 0)
+        r = lb_role_number_parse(roles[i].word, tail, max, &ret->number, err);
       break;
   }
   return r < 0 ? r : 2;

@@ -22,6 +22,7 @@ enum lb_role_kind {
   LB_ROLE_PARTNERS,  /* the others of it, beside the primary */
   LB_ROLE_MINORITY,  /* the rest of the data servers */
   LB_ROLE_PROXY,     /* the server that stands before the data servers */
+  LB_ROLE_WITNESS,   /* witness N, from 1: of the servers that hold no locks */
   LB_ROLE_ALL,       /* all servers */
   LB_ROLE_CLIENT,    /* client N, from 1 */
   LB_ROLE_CLIENTS,   /* all clients */

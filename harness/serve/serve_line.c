@@ -71,6 +71,7 @@ static int check_role(struct lb_serve *v, struct lb_role role, struct lb_error *
           err,
           "found a role of holders or waiters: expected servers, client N or clients; only your command knows what it holds");
     case LB_ROLE_NODE: return check_number("node", role.number, nodes, err);
+    case LB_ROLE_WITNESS: return check_number("witness", role.number, v->stage.cluster.server_count - nodes, err);
     case LB_ROLE_CLIENT: return check_number("client", role.number, clients, err);
     default: return 0;
   }
@@ -102,7 +103,7 @@ static int check_step(struct lb_serve *v, const struct lb_step *step, struct lb_
 
 /* ---- a line -------------------------------------------------------------------------------------------------- */
 
-enum { ASK_MS = 1000 };
+enum { ASK_MS = 1000, LINE_BYTES = 1000 };
 
 /* ---- words ------------------------------------------------------------------------------------------------ */
 
@@ -112,7 +113,7 @@ static void put_server(struct lb_serve *v, size_t i, int primary, FILE *out) {
   struct lb_server *server = &v->stage.cluster.server[i];
   fprintf(out, "%-12s %s:%u  ", server->name, server->host->address, (unsigned)server->port);
   if (server->data) fprintf(out, "node %zu", i + 1);
-  else fputs(server->service, out);
+  else fprintf(out, "witness %zu", i + 1 - v->stage.cluster.data_count);
   if ((int)i == primary) fputs(", current primary", out);
   if ((int)i == v->stage.primary) fputs(", primary", out);
   fputs(lb_proc_alive(&server->proc) ? "\n" : ", dead\n", out);
@@ -143,7 +144,8 @@ static void put_help(struct lb_serve *v, FILE *out) {
   for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++)
     if (!why_not(v, verb)) fprintf(out, "%-27s %s\n", lb_step_rows[verb].form, lb_step_rows[verb].help);
   fputs(
-      "A, B: primary, primary N, current primary, replicas, node N, majority, partners, minority, proxy, all, client N or clients.\n"
+      "A, B: primary, primary N, current primary, replicas, node N, majority, partners, minority, proxy, witness N, all, client N or clients,\n"
+      "or the name of a server, as `hosts` has it.\n"
       "`primary` is bound by the first step that names it, and stays that server: `current primary` is asked each time.\n",
       out);
 }
@@ -163,10 +165,28 @@ static bool do_word(struct lb_serve *v, const char *line, FILE *out) {
 
 /* ---- steps ------------------------------------------------------------------------------------------------ */
 
+/* The line, with the name of each server replaced by its role. */
+static const char *with_roles(const struct lb_serve *v, const char *line) {
+  static char text[2 * LINE_BYTES];
+  struct lb_text to = {text, sizeof text, 0};
+  const struct lb_cluster *cluster = &v->stage.cluster;
+  for (size_t length; *line; line += length) {
+    size_t i = 0, nodes = cluster->data_count;
+    length = strcspn(line, " ");
+    while (i < cluster->server_count &&
+           (strncmp(cluster->server[i].name, line, length) != 0 || cluster->server[i].name[length]))
+      i++;
+    if (length == 0) length = 1, lb_text_add(&to, " ");
+    else if (i == cluster->server_count) lb_text_add(&to, "%.*s", (int)length, line);
+    else lb_text_add(&to, i < nodes ? "node %zu" : "witness %zu", i < nodes ? i + 1 : i + 1 - nodes);
+  }
+  return text;
+}
+
 /* It has to stay where it is: what it did knows it. NULL with err. */
 static struct lb_step *read_step(struct lb_serve *v, const char *line, struct lb_error *err) {
   struct lb_step *step = lb_need(calloc(1, sizeof *step));
-  int r = lb_step_parse(line, step, err);
+  int r = lb_step_parse(with_roles(v, line), step, err);
   if (r == 0) r = check_step(v, step, err);
   if (r < 0) return free(step->text), free(step), NULL;
   LB_APPEND(v->step, v->step_count) = step;
@@ -235,7 +255,7 @@ int lb_serve_line(struct lb_serve *v, const char *line, FILE *out, struct lb_err
  * network namespace. The answer: what was done and proved, a NUL byte, the exit code in one digit, and what was
  * refused. */
 
-enum { LINE_BYTES = 1000, ERR_BYTES = 600, ASKED_S = 5 };
+enum { ASKED_S = 5 };
 
 int lb_serve_listen(struct lb_serve *v, struct lb_error *err) {
   char folder[3100];

@@ -26,19 +26,19 @@ static void put_quoted(const char *text, FILE *out) {
   fputc('\'', out);
 }
 
-/* Servers are called "redis-2", and steps know them as "node 2". */
+/* `fault` takes the names of servers for roles. */
 static const struct {
   const char *verb, *step;
   int needs;
 } verbs[] = {
-    {"kill", "kill node ${a##*-}", 0},
-    {"restart", "restart node ${a##*-}", 0},
-    {"pause", "pause node ${a##*-}", 0},
-    {"resume", "resume node ${a##*-}", 0},
-    {"cut", "cut node ${a##*-} from node ${b##*-}", LINK},
-    {"heal", "heal node ${a##*-} from node ${b##*-}", LINK},
-    {"clock", "clock node ${a##*-} wall {offset-ms}ms", CLOCK},
-    {"depose", "depose node ${a##*-}", 0},
+    {"kill", "kill {name}", 0},
+    {"restart", "restart {name}", 0},
+    {"pause", "pause {name}", 0},
+    {"resume", "resume {name}", 0},
+    {"cut", "cut {name} from {other}", LINK},
+    {"heal", "heal {name} from {other}", LINK},
+    {"clock", "clock {name} wall {offset-ms}ms", CLOCK},
+    {"depose", "depose {name}", 0},
 };
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
 
@@ -50,7 +50,7 @@ static void write_verbs(const struct lb_serve *v, const char *tool, FILE *out) {
   fputs("[verbs]\n", out);
   for (size_t i = 0; i < VERB_COUNT; i++) {
     if (!has(v, i)) continue;
-    fprintf(out, "%s = a={name}; %s" LB_SERVE_VARIABLE "=", verbs[i].verb, verbs[i].needs == LINK ? "b={other}; " : "");
+    fprintf(out, "%s = " LB_SERVE_VARIABLE "=", verbs[i].verb);
     put_quoted(v->socket_path, out);
     fputc(' ', out);
     put_quoted(tool, out);
@@ -60,11 +60,13 @@ static void write_verbs(const struct lb_serve *v, const char *tool, FILE *out) {
 
 static void write_all(const struct lb_serve *v, const char *tool, FILE *out) {
   const struct lb_cluster *cluster = &v->stage.cluster;
+  /* --sentinel names its Sentinels, too. What else holds no locks has no option of its own. */
+  size_t named = v->stage.target.sentinel_master ? cluster->server_count : cluster->data_count;
   fputs("[operator]\nmay =", out);
   for (size_t i = 0, said = 0; i < VERB_COUNT; i++)
     if (has(v, i)) fprintf(out, "%s %s", said++ ? "," : "", verbs[i].verb);
   fprintf(out, "\nat-once = %zu\nundo-after = 2m\n", cluster->data_count);
-  for (size_t i = 0; i < cluster->data_count; i++)
+  for (size_t i = 0; i < named; i++)
     fprintf(out, "[%s]\naddress = %s:%u\n", cluster->server[i].name, cluster->server[i].host->address,
             (unsigned)cluster->server[i].port);
   write_verbs(v, tool, out);

@@ -32,6 +32,7 @@ static int count_of(struct lb_role role, int members) {
     case LB_ROLE_PARTNERS: return majority - 1;
     case LB_ROLE_MINORITY: return members - majority;
     case LB_ROLE_REPLICAS: return members - 1;
+    case LB_ROLE_WITNESS: return 0; /* it holds no locks */
     default: return is_server(role) ? 1 : 0;
   }
 }

@@ -53,7 +53,8 @@ static bool plays(struct lb_role role, size_t nodes) {
   if (role.kind == LB_ROLE_REPLICAS || role.kind == LB_ROLE_PARTNERS) return nodes >= 2;
   if (role.kind == LB_ROLE_MINORITY) return nodes >= 3; /* of two servers both are the majority */
   if (role.kind == LB_ROLE_NODE) return nodes >= 1 && (size_t)role.number <= nodes;
-  return nodes >= 1 && role.kind != LB_ROLE_PROXY; /* a campaign draws faults of what holds locks */
+  /* a campaign draws faults of what holds locks */
+  return nodes >= 1 && role.kind != LB_ROLE_PROXY && role.kind != LB_ROLE_WITNESS;
 }
 
 /* A cut from one another changes nothing for servers that never talk to each other. */

@@ -131,6 +131,14 @@ static int add_node(struct lb_stage *s, int number, struct lb_cast *c, struct lb
   return 0;
 }
 
+static int add_witness(struct lb_stage *s, int number, struct lb_cast *c, struct lb_error *err) {
+  size_t others = s->cluster.server_count - s->cluster.data_count;
+  if (number < 1 || (size_t)number > others)
+    return lb_error(err, -1, "witness %d: %s has %zu", number, s->plan->topology->name, others);
+  add_server(c, &s->cluster.server[s->cluster.data_count + (size_t)number - 1]);
+  return 0;
+}
+
 static int add_current_primary(struct lb_stage *s, struct lb_cast *c, struct lb_error *err) {
   int primary = lb_cast_primary(s);
   if (primary < 0) return nobody(err, "no server says it is the primary now");
@@ -165,6 +173,7 @@ int lb_cast_find(struct lb_stage *s, const struct lb_role *role, struct lb_cast 
     case LB_ROLE_MINORITY: return add_relatives(s, role, c, err);
     case LB_ROLE_CURRENT_PRIMARY: return add_current_primary(s, c, err);
     case LB_ROLE_NODE: return add_node(s, role->number, c, err);
+    case LB_ROLE_WITNESS: return add_witness(s, role->number, c, err);
     case LB_ROLE_PROXY:
       for (size_t i = s->cluster.data_count; i < s->cluster.server_count && s->plan->topology->family->fronted; i++)
         add_server(c, &s->cluster.server[i]);

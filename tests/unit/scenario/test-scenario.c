@@ -862,7 +862,7 @@ TEST(a_premise_that_is_no_fact_is_refused_with_the_nearest_word) {
   refused(
       P "server of client 1 is\n",
       "f.ini:2: premise = server of client 1 is: it ends where a role was expected: primary, primary N, current primary, replicas, node N, majority, "
-      "partners, minority, proxy, all, client N, clients, holder, waiters or server of client N: ...");
+      "partners, minority, proxy, witness N, all, client N, clients, holder, waiters or server of client N: ...");
   refused(P "client 1\n", "f.ini:2: premise = client 1: it ends early: expected " FACTS);
   refused(P "client 1 holds now\n", "f.ini:2: premise = client 1 holds now: found 'now' after its end: ...");
 #undef P

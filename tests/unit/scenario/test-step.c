@@ -36,7 +36,7 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 }
 
 #define ROLES                                                                                                          \
-  "primary, primary N, current primary, replicas, node N, majority, partners, minority, proxy, all, client N, clients, holder, waiters or server of client N"
+  "primary, primary N, current primary, replicas, node N, majority, partners, minority, proxy, witness N, all, client N, clients, holder, waiters or server of client N"
 #define VERBS                                                                                                          \
   "cut, slow, hold, drop, release, reset, heal, kill, power, shut, depose, remove, cancel, delete, end, back, restore, wipe, move, fill, free, stall, unstall, occupy, vacate, lock, unlock, operator, pause, resume, restart, clock, client, meanwhile, deliver, stop, crash, hang, gate, pass, await, let, wait or observe"
 #define CLIENT_VERBS "client N and acquire, begin, open, release, work, read, write, reopen or start"
@@ -130,9 +130,9 @@ TEST(from_may_be_left_out_of_a_cut) {
 }
 
 TEST(every_role_is_known_and_written_as_it_is_read) {
-  static const char *const names[] = {"primary",  "current primary", "replicas", "node 3",   "majority",
-                                      "partners", "minority",        "proxy",    "all",      "client 2",
-                                      "clients",  "holder",          "waiters",  "node any", "client any"};
+  static const char *const names[] = {"primary",  "current primary", "replicas",   "node 3",   "majority", "partners",
+                                      "minority", "proxy",           "all",        "client 2", "clients",  "holder",
+                                      "waiters",  "node any",        "client any", "witness 2"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char text[64] = "kill ", name[32];
     lb_role_format(good(strcat(text, names[i])).a, name, sizeof name);
@@ -298,6 +298,7 @@ TEST(a_misspelt_role_gets_the_nearest_one) {
 TEST(a_number_is_in_range) {
   refused("kill node 0", "'node 0': expected node and its number from 1 to 99");
   refused("kill node", "'node ': expected node and its number from 1 to 99");
+  refused("cut primary from witness any", "'witness any': expected witness and its number from 1 to 99");
   refused("kill node 1x", "'node 1x': expected node and its number from 1 to 99");
   refused("client 129 read", "'client 129': expected client and its number from 1 to 128");
   refused("client -1 read", "'client -1': expected client and its number from 1 to 128");

@@ -86,6 +86,14 @@ TEST(primary_2_stays_who_took_over) {
   assert_string_equal(who(LB_ROLE_MINORITY, 2), "2");
 }
 
+TEST(witnesses_hold_no_locks) {
+  w.stage.cluster.data_count = 2;
+  assert_string_equal(who(LB_ROLE_WITNESS, 1), "3");
+  assert_string_equal(who(LB_ROLE_NODE, 3), "");
+  assert_string_equal(who(LB_ROLE_WITNESS, 2), "");
+  assert_string_equal(w.err.text, "witness 2: sentinel has 1");
+}
+
 /* One that needs its time is waited for, for five seconds; a server that leads on is nobody's successor. */
 TEST(primary_2_is_nobody_until_somebody_took_over) {
   lead(1, 3000, 2, 1000000, 2);
