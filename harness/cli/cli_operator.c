@@ -66,6 +66,16 @@ static bool is_allowed(void) {
   return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
+/* A fault would be theirs, too. */
+static int check_others(void) {
+  struct lb_error err;
+  if (rules.others) return 0;
+  lb_env_init(&env, lb_cli_random_seed());
+  int r = lb_guardian_others(&env.base, &err);
+  if (r > 0) fprintf(stderr, "These do not tell whether others use them: %s\n", err.text);
+  return r < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", err.text) : 0;
+}
+
 int lb_cli_operator_consent(const struct lb_args *args, const struct lb_plan *plan, bool *ret_listed) {
   unsigned orders = orders_in(plan);
   *ret_listed = args->list;
@@ -75,7 +85,9 @@ int lb_cli_operator_consent(const struct lb_args *args, const struct lb_plan *pl
           args->list ? "A run may give" : "This run gives", rules.at_once, rules.at_once == 1 ? "" : "s",
           (long long)rules.undo_after_ms / 1000);
   print_orders(args->list ? stdout : stderr, orders);
-  if (args->list || args->yes) return 0;
+  if (args->list) return 0;
+  int r = check_others();
+  if (r != 0 || args->yes) return r;
   if (!isatty(STDIN_FILENO))
     return lb_complain(LB_EXIT_USAGE,
                        "--operator %s: nobody can allow these commands here: expected a terminal, or --yes",

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/process.h"
+#include "guardian_look.h"
 #include "guardian_order.h"
 #include "guardian_undo.h"
 
@@ -128,6 +129,17 @@ int lb_guardian_reserve(const struct lb_own_operator *rules, struct lb_error *er
   if (r < 0 || lb_guardian.count == 0) return r;
   lb_guardian_undo_name_left("an earlier run has left it so", err);
   return -EEXIST;
+}
+
+int lb_guardian_others(struct lb_env *env, struct lb_error *err) {
+  struct lb_guardian_others others;
+  lb_guardian.env = env;
+  lb_guardian_look_others(&others);
+  if (others.found[0])
+    return lb_error(err, -EBUSY, "--operator %s: found clients of others: %s; expected none, or others = yes",
+                    lb_guardian.rules->path, others.found);
+  lb_error(err, 0, "%s", others.mute);
+  return others.mute[0] != '\0';
 }
 
 int lb_guardian_start(struct lb_env *env, struct lb_error *err) {

@@ -13,6 +13,8 @@
 /* Takes the lock of this file, before its servers are asked. `rules` outlives it. 0; -EBUSY: another run has the lock;
  * -EEXIST: an earlier one has left something; other -errno; each with one line in err. */
 int lb_guardian_reserve(const struct lb_own_operator *rules, struct lb_error *err);
+/* Then: whether others use these servers. 0; -EBUSY with err: they do; 1: servers do not tell, and err names them. */
+int lb_guardian_others(struct lb_env *env, struct lb_error *err);
 /* Then starts a guardian, which takes the lock over. `env` outlives it. 0, or -errno with err. */
 int lb_guardian_start(struct lb_env *env, struct lb_error *err);
 /* Gives the topologies their mandate, so that a plan knows what may be done. */

@@ -19,12 +19,14 @@
 #include "base/clock.h"
 #include "base/need.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "servers/cluster.h"
 
 enum {
   ASK_MS = 1000,  /* one question */
   LOOK_MS = 8000, /* all of a look, before it is given up */
-  POLL_MS = 100
+  POLL_MS = 100,
+  OTHERS_ROUNDS = 10
 };
 
 static bool accepts(const struct lb_own_address *at) {
@@ -134,6 +136,41 @@ bool lb_guardian_look_are_well(char *why, size_t size) {
   if (!well) snprintf(why, size, "%s", said[0] ? said : "the servers do not answer");
   munmap(said, 300);
   return well;
+}
+
+/* A client that has just left may still be listed. */
+static bool ask_others(const struct lb_family *family, struct lb_cluster *cluster, size_t index, size_t *ret) {
+  int r = family->others ? family->others(cluster, index, soon(), ret) : -EOPNOTSUPP;
+  for (int i = 0; i < OTHERS_ROUNDS && r == 0 && *ret > 0; i++) {
+    lb_clock_sleep_until(lb_clock_ns() + POLL_MS * LB_NS_PER_MS);
+    r = family->others(cluster, index, soon(), ret);
+  }
+  return r == 0;
+}
+
+static void ask_others_of_all(struct lb_guardian_others *ret) {
+  static struct lb_cluster cluster;
+  struct lb_text found = {ret->found, sizeof ret->found, 0}, mute = {ret->mute, sizeof ret->mute, 0};
+  struct lb_own *own;
+  for (size_t i = 0; (own = lb_own_at(i)); i++) {
+    lb_cluster_init(&cluster, &own->topology, lb_guardian.env);
+    for (size_t k = 0; k < cluster.data_count; k++) {
+      const char *name = lb_guardian_name(lb_own_operator_ward(lb_guardian.rules, own, k));
+      size_t others = 0;
+      if (!ask_others(&own->family, &cluster, k, &others)) lb_text_add(&mute, "%s%s", mute.length ? ", " : "", name);
+      else if (others > 0) lb_text_add(&found, "%s%zu of %s", found.length ? ", " : "", others, name);
+    }
+  }
+}
+
+void lb_guardian_look_others(struct lb_guardian_others *ret) {
+  struct lb_guardian_others *seen = lb_need_shared(sizeof *seen);
+  snprintf(seen->mute, sizeof seen->mute, "your servers");
+  pid_t pid = lb_process_fork();
+  if (pid == 0) seen->mute[0] = '\0', ask_others_of_all(seen), _exit(0);
+  if (pid > 0) await_child(pid, lb_clock_ns() + LB_SERVERS_MAX * LOOK_MS * LB_NS_PER_MS);
+  *ret = *seen;
+  munmap(seen, sizeof *seen);
 }
 
 /* ---- proofs ------------------------------------------------------------------------------------------------------ */

@@ -34,4 +34,11 @@ bool lb_guardian_look_is_other(const struct lb_guardian_look *now, const char *i
 /* Whether all servers are well: each answers, one decides, and the others have all of it. Else `why` names one. */
 bool lb_guardian_look_are_well(char *why, size_t size);
 
+/* Clients of others, as servers tell of them. */
+struct lb_guardian_others {
+  char found[300]; /* "2 of redis-1"; "" = none */
+  char mute[300];  /* servers that do not tell; "" = none */
+};
+void lb_guardian_look_others(struct lb_guardian_others *ret);
+
 #endif

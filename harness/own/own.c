@@ -162,6 +162,7 @@ static void make_family(struct lb_own *own) {
                                    .has_place = ours->has_session ? ours->has_place : NULL,
                                    .left = ours->left,
                                    .identity = ours->identity,
+                                   .others = ours->others,
                                    .wall_ms = ours->mono_ms ? NULL : ours->wall_ms,
                                    .target = lb_own_target,
                                    .least_ttl_ms = least_ttl_ms};

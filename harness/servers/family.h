@@ -88,6 +88,9 @@ struct lb_family {
   int (*runs)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
   /* What changes with each start of this server, in words of its own; of MariaDB the second. NULL = nothing that it tells. */
   int (*identity)(struct lb_cluster *cluster, size_t index, lb_ns deadline, char *ret, size_t size);
+  /* How many clients are connected to this server, beside the one that asks. Servers that talk to each other are none.
+   * NULL = it cannot be asked. */
+  int (*others)(struct lb_cluster *cluster, size_t index, lb_ns deadline, size_t *ret);
   /* The version that this server states, "7.0.15". NULL = lockbench starts none on what another version left. */
   int (*stated)(struct lb_cluster *cluster, size_t index, lb_ns deadline, char ret[LB_STATED_MAX]);
   /* This server's wall clock, in ms since 1970, by asking it. */

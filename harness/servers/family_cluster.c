@@ -456,6 +456,7 @@ const struct lb_family lb_family_cluster = {
     .primary = primary,
     .caught_up = lb_redis_caught_up,
     .identity = lb_redis_identity,
+    .others = lb_redis_others,
     .wall_ms = lb_redis_wall_ms,
     .commits = commits,
     .requests = requests,

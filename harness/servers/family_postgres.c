@@ -77,6 +77,18 @@ static int identity(struct lb_cluster *cluster, size_t index, lb_ns deadline, ch
   return r;
 }
 
+/* A user without rights is not told what a connection is for, but which have a database: standbys have none. */
+static int others(struct lb_cluster *cluster, size_t index, lb_ns deadline, size_t *ret) {
+  char said[1][64];
+  int r = ask_soon(cluster, index, deadline,
+                   &(struct question){"SELECT count(*) FROM pg_stat_activity WHERE datid IS NOT NULL AND "
+                                      "pid <> pg_backend_pid() AND coalesce(backend_type, 'client backend') = "
+                                      "'client backend' AND coalesce(application_name, '') <> 'Patroni'",
+                                      NULL, said, 1});
+  if (r == 0) *ret = strtoull(said[0], NULL, 10);
+  return r;
+}
+
 /* A transaction that writes has a number of its own; one that reads has none. */
 static int commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
   char said[1][64];
@@ -378,6 +390,7 @@ const struct lb_family lb_family_postgres = {
     .caught_up = caught_up,
     .has_place = has_place,
     .identity = identity,
+    .others = others,
     .wall_ms = wall_ms,
     .commits = commits,
     .counts = counts,

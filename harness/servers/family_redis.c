@@ -87,6 +87,7 @@ const struct lb_family lb_family_redis = {
     .healthy = lb_cluster_all_answer,
     .primary = primary,
     .identity = lb_redis_identity,
+    .others = lb_redis_others,
     .wall_ms = lb_redis_wall_ms,
     .commits = lb_redis_commits,
     .requests = lb_redis_requests,

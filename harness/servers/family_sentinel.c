@@ -350,6 +350,7 @@ const struct lb_family lb_family_sentinel = {
     .primary = primary,
     .caught_up = lb_redis_caught_up,
     .identity = lb_redis_identity,
+    .others = lb_redis_others,
     .wall_ms = wall_ms,
     .commits = lb_redis_commits,
     .requests = lb_redis_requests,

@@ -111,6 +111,22 @@ int lb_redis_identity(struct lb_cluster *cluster, size_t index, lb_ns deadline, 
   return at ? 0 : lb_fail(cluster->env, -EPROTO, "%s does not tell its run_id", cluster->server[index].name);
 }
 
+/* "id=7 addr=10.0.0.9:40112 ... name=x ... flags=N ...": replicas and their master have flags of their own, Sentinels
+ * have names. */
+int lb_redis_others(struct lb_cluster *cluster, size_t index, lb_ns deadline, size_t *ret) {
+  redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "CLIENT", "LIST");
+  if (!reply) return -EIO;
+  size_t clients = 0;
+  for (char *rest = reply->str, *line; (line = strsep(&rest, "\n"));) {
+    const char *flags = strstr(line, " flags=");
+    bool of_server = flags && strcspn(flags + 7, "SM ") < strcspn(flags + 7, " ");
+    clients += flags && !of_server && !strstr(line, " name=sentinel-");
+  }
+  freeReplyObject(reply);
+  *ret = clients > 0 ? clients - 1 : 0;
+  return clients > 0 ? 0 : lb_fail(cluster->env, -EPROTO, "unexpected answer to CLIENT LIST");
+}
+
 /* TIME answers two texts: seconds since 1970, and microseconds beside them. */
 int lb_redis_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
   redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "TIME");

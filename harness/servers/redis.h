@@ -40,6 +40,8 @@ size_t lb_redis_replicas_online(const redisReply *info);
 int lb_redis_ping(struct lb_cluster *cluster, size_t index, lb_ns deadline);
 /* lb_family.identity: run_id. */
 int lb_redis_identity(struct lb_cluster *cluster, size_t index, lb_ns deadline, char *ret, size_t size);
+/* lb_family.others: CLIENT LIST. */
+int lb_redis_others(struct lb_cluster *cluster, size_t index, lb_ns deadline, size_t *ret);
 /* lb_family.wall_ms: TIME. */
 int lb_redis_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
 /* lb_family.requests: how often it read from a connection. So a script, or several commands in one piece, count
