@@ -11,6 +11,7 @@
 #include "backends/redis/redis_record.h"
 #include "own.h"
 
+enum { POLL_MS = 100 };
 #define GLOB LB_OWN_PREFIX LB_OWN_DIGITS
 
 /* A reply that is no error, or NULL with the reason in env->err and *ret_rc: -EACCES = it wants a login, or does not
@@ -136,11 +137,30 @@ static int learn_from(struct lb_env *env, const struct lb_own *own, const struct
   return rc;
 }
 
+/* In the middle of a failover a Sentinel names the new master, and lists it as a replica still. */
+static bool is_changing(const struct lb_own_found *found) {
+  for (size_t i = 1; i < found->count; i++)
+    if (found->server[i].port == found->server[0].port && strcmp(found->server[i].host, found->server[0].host) == 0)
+      return true;
+  return false;
+}
+
+static int learn(struct lb_env *env, const struct lb_own *own, const struct lb_endpoint *sentinel, lb_ns deadline,
+                 struct lb_own_found *ret) {
+  for (;;) {
+    *ret = (struct lb_own_found){0};
+    int rc = learn_from(env, own, sentinel, deadline, ret);
+    if (rc || !is_changing(ret)) return rc;
+    if (lb_now(env) > deadline) return lb_fail(env, -EAGAIN, "the failover of '%s' does not end", own->master);
+    lb_sleep_until(env, lb_now(env) + POLL_MS * LB_NS_PER_MS);
+  }
+}
+
 static int ask_sentinel(struct lb_env *env, const struct lb_own *own, lb_ns deadline, struct lb_own_found *ret) {
   struct lb_endpoint endpoint[LB_SERVERS_MAX];
   struct lb_target target;
   lb_own_target(own, endpoint, &target);
-  int rc = learn_from(env, own, &endpoint[0], deadline, ret);
+  int rc = learn(env, own, &endpoint[0], deadline, ret);
   if (rc) return rc;
   struct lb_endpoint master = data_server(ret->server[0].host, ret->server[0].port);
   rc = ask_version(env, &master, "standalone", "as the Sentinels name it", deadline, ret);
