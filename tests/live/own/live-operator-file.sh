@@ -23,6 +23,12 @@ run done restart-node
 identity | cmp -s - "$dir/before" || echo 'it was started again'
 [ -z "$(journal)" ] && echo 'nothing is written down'
 
+redis SUBSCRIBE news >"$dir/news" &
+until redis PUBSUB CHANNELS | grep -q news; do sleep 0.1; done
+run busy restart-node
+file 'kill, restart' 'others = yes\n'
+run shared restart-node
+
 file 'kill, restart' '' 'kill = true {name}\n'
 identity >"$dir/before"
 again= run nothing restart-node
@@ -43,6 +49,9 @@ check 'nor by --list' says '^nothing was done so far$'
 check 'a server is killed and started again, and the lock is lost with it' is "$(verdicts done)" 'restart-node,redis-token@own-redis,violated '
 check 'its identity is another one' says '^it was started again$'
 check 'and nothing is left' says '^nothing is written down$'
+check 'servers that others use are left alone' says 'found clients of others: 1 of 1; expected none, or others = yes'
+check 'with 1' says '^code 1 of busy$'
+check 'unless the operator allows that, too' is "$(verdicts shared)" 'restart-node,redis-token@own-redis,violated '
 check 'a command that exits 0 and does nothing proves nothing' gives nothing 'kill 1: its command ended, but it still takes connections'
 check 'and does nothing' says '^a command that does nothing has done nothing$'
 check 'a command that hangs is ended' gives hangs 'its command did not end within'
@@ -117,4 +126,42 @@ check 'a cut between their servers was proved' says 'FAULT  *cut primary from re
 check 'what the operator may not do is refused, by its verb' says "the operator may not cut and heal"
 check 'with 2' says '^code 2$'
 check 'and nothing is left there' says '^nothing is written down$'
+
+# The file that `serve` writes names Sentinels, too, and has all verbs.
+serve sentinel --clocks <<'END'
+lockbench() { "$LOCKBENCH_TESTED" "$@" --sentinel "$LOCKBENCH_SENTINELS=$LOCKBENCH_SENTINEL_MASTER" --operator "$LOCKBENCH_OPERATOR"; }
+lockbench list scenarios --for own-sentinel
+lockbench run depose primary-alone primary-cut -b redis-token@own-sentinel -g none -n 1 --again --yes -o "$dir/all" 2>&1
+echo "code $?"
+"$LOCKBENCH_TESTED" explain "$dir/all" primary-cut
+[ -z "$(journal)" ] && echo 'nothing is written down'
+END
+check 'most scenarios can be asked of Sentinels of one s own' test "$(sed -n 's/^\([0-9]*\) of [0-9]* .*/\1/p' "$dir/out" | head -n 1)" -ge 124
+check 'by order, and by cuts from all servers' is "$(verdicts all)" \
+  'depose,redis-token@own-sentinel,safe primary-alone,redis-token@own-sentinel,violated primary-cut,redis-token@own-sentinel,safe '
+check 'the cut reaches Sentinels' says 'FAULT  *cut primary from all: redis-. from redis-., redis-., sentinel-1, sentinel-2, sentinel-3  (proved'
+check 'and all is undone' says '^nothing is written down$'
+
+if command -v etcd >/dev/null; then
+  serve etcd-x3 <<'END'
+"$LOCKBENCH_TESTED" run depose -b etcd-lease@own-etcd -g none -n 1 --again --yes -o "$dir/etcd" --etcd "$LOCKBENCH_ETCD" --operator "$LOCKBENCH_OPERATOR" 2>&1
+END
+  check 'a leader of etcd steps down' is "$(verdicts etcd)" 'depose,etcd-lease@own-etcd,safe '
+  check 'whether others use etcd is not told, and that is said' says 'These do not tell whether others use them: etcd-1, etcd-2, etcd-3'
+fi
+
+if "$bin" doctor 2>&1 | grep -q '^ok *topology pg:'; then
+  serve pg <<'END'
+mine=$(echo "$LOCKBENCH_POSTGRES" | sed 's/ target_session_attrs=[^ ]*//')
+plain=$(echo "$mine" | sed 's/user=[^ ]*/user=plain/')
+psql -qc 'CREATE ROLE plain LOGIN' -c 'GRANT CREATE ON DATABASE postgres TO plain'
+psql -qc 'SELECT pg_sleep(300)' &
+until [ "$(psql -Atc "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(300)'")" = 1 ]; do sleep 0.1; done
+for who in "$mine" "$plain"; do
+  "$LOCKBENCH_TESTED" run restart-node -b pg-lease@own-postgres -g none -n 1 --yes -o "$dir/pg" --postgres "$who" --operator "$LOCKBENCH_OPERATOR" 2>&1
+done
+psql -qAtc "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(300)'"
+END
+  check 'PostgreSQL tells of its other clients, also to a user without rights' is "$(grep -c 'found clients of others: 1 of postgres-1;' "$dir/out")" 2
+fi
 echo "1..$n"
