@@ -116,7 +116,7 @@ void lb_guardian_empower(const struct lb_own_operator *rules) {
   static struct lb_mandate mandates[LB_OWN_COUNT];
   struct lb_own *own;
   for (size_t i = 0; (own = lb_own_at(i)); i++) {
-    mandates[i] = (struct lb_mandate){rules->may, rules->at_once, 0, carry_out, holds};
+    mandates[i] = (struct lb_mandate){rules->may, rules->at_once, 0, rules->fails_over, carry_out, holds};
     for (size_t k = 0; k < own->found.count; k++)
       if (lb_own_operator_ward(rules, own, k) < rules->count) mandates[i].known |= 1u << k;
     own->topology.mandate = &mandates[i];

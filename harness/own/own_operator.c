@@ -40,8 +40,8 @@ static const char *const usual[TOOL_COUNT][LB_MAY_COUNT] = {
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 enum part { IN_NOTHING, IN_OPERATOR, IN_VERBS, IN_SERVER };
-static const char *const keys[] = {"may", "at-once", "undo-after", "like", "others"};
-enum { KEY_MAY, KEY_AT_ONCE, KEY_UNDO_AFTER, KEY_LIKE, KEY_OTHERS, KEY_COUNT };
+static const char *const keys[] = {"may", "at-once", "undo-after", "like", "others", "fails-over"};
+enum { KEY_MAY, KEY_AT_ONCE, KEY_UNDO_AFTER, KEY_LIKE, KEY_OTHERS, KEY_FAILS_OVER, KEY_COUNT };
 
 struct reading {
   struct lb_own_operator *to;
@@ -105,6 +105,11 @@ static int put_time(int64_t *ret_ms, const char *value, struct lb_error *err) {
   return 0;
 }
 
+static int put_yes(bool *to, const char *name, const char *value, struct lb_error *err) {
+  *to = strcmp(value, "yes") == 0;
+  return *to ? 0 : lb_refuse(err, "%s = %s: expected yes, or no such line", name, value);
+}
+
 static int put_key(struct reading *r, const char *name, const char *value, struct lb_error *err) {
   int key = lb_own_file_find("key", name, keys, KEY_COUNT, err);
   if (key < 0) return key;
@@ -114,9 +119,8 @@ static int put_key(struct reading *r, const char *name, const char *value, struc
     case KEY_MAY: return put_may(r->to, value, err);
     case KEY_AT_ONCE: return put_number(&r->to->at_once, value, err);
     case KEY_UNDO_AFTER: return put_time(&r->to->undo_after_ms, value, err);
-    case KEY_OTHERS:
-      r->to->others = strcmp(value, "yes") == 0;
-      return r->to->others ? 0 : lb_refuse(err, "others = %s: expected yes, or no such line", value);
+    case KEY_OTHERS: return put_yes(&r->to->others, name, value, err);
+    case KEY_FAILS_OVER: return put_yes(&r->to->fails_over, name, value, err);
     default: r->like = lb_own_file_find("tool", value, tools, TOOL_COUNT, err); return r->like < 0 ? r->like : 0;
   }
 }

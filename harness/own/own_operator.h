@@ -21,7 +21,8 @@ struct lb_own_operator {
   unsigned may; /* a bit for each enum lb_mandate_verb */
   size_t at_once;
   int64_t undo_after_ms;
-  bool others; /* may use these servers meanwhile */
+  bool others;     /* may use these servers meanwhile */
+  bool fails_over; /* of PostgreSQL and MariaDB: somebody promotes a standby */
   struct lb_own_ward ward[LB_WARDS_MAX];
   size_t count;
   char command[LB_MAY_COUNT][1000]; /* "" = none */

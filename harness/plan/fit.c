@@ -158,8 +158,11 @@ static bool hurts(const struct lb_step *step, const struct lb_topology *t, struc
   char verbs[100];
   const struct lb_mandate *mandate = t->mandate;
   bool promoted = t->own && t->data_count > 1 && lb_topology_find(t->stands_for)->family->orders.promote;
-  if (promoted && (lb_step_needs(step, LB_NEED_FAILOVER) || step->verb == LB_STEP_LET_FAILOVER))
-    return lb_refuse(why, "'%s': nobody promotes a server of your own", step->text);
+  if (promoted && !(mandate && mandate->fails_over) &&
+      (lb_step_needs(step, LB_NEED_FAILOVER) || step->verb == LB_STEP_LET_FAILOVER))
+    return lb_refuse(
+        why, "'%s': nobody promotes a server of your own (fails-over = yes in an operator's file: somebody does)",
+        step->text);
   if (!is_of_own(step, t)) return false;
   unsigned orders = orders_of(step);
   if (!mandate || orders & LB_MAY_NEVER)

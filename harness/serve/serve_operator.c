@@ -66,6 +66,7 @@ static void write_all(const struct lb_serve *v, const char *tool, FILE *out) {
   for (size_t i = 0, said = 0; i < VERB_COUNT; i++)
     if (has(v, i)) fprintf(out, "%s %s", said++ ? "," : "", verbs[i].verb);
   fprintf(out, "\nat-once = %zu\nundo-after = 2m\n", cluster->data_count);
+  if (cluster->data_count > 1 && !cluster->topology->family->orders.promote) fputs("fails-over = yes\n", out);
   for (size_t i = 0; i < named; i++)
     fprintf(out, "[%s]\naddress = %s:%u\n", cluster->server[i].name, cluster->server[i].host->address,
             (unsigned)cluster->server[i].port);

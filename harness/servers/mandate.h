@@ -6,6 +6,7 @@
 #ifndef LB_MANDATE_H
 #define LB_MANDATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,9 +38,10 @@ struct lb_mandate_order {
 };
 
 struct lb_mandate {
-  unsigned may;   /* a bit for each verb */
-  size_t at_once; /* so many servers at most, at a time */
-  unsigned known; /* a bit for each server that the owner has named */
+  unsigned may;    /* a bit for each verb */
+  size_t at_once;  /* so many servers at most, at a time */
+  unsigned known;  /* a bit for each server that the owner has named */
+  bool fails_over; /* somebody of theirs promotes a standby, as Patroni does */
   /* Has it done and proved. 0, or -1 with err; what was done is undone in any case. */
   int (*carry_out)(const struct lb_topology *topology, const struct lb_mandate_order *order, struct lb_error *err);
   /* 0 = whatever was done and not taken back by an order still lasts. */

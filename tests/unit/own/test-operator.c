@@ -49,6 +49,7 @@ static const struct {
     {"[operator]\nundo-after = 2h\n", ":2: undo-after = 2h: expected a time from 10s to 60m"},
     {"[operator]\nlike = dokcer\n", ":2: unknown tool 'dokcer', did you mean 'docker'?"},
     {"[operator]\nothers = maybe\n", ":2: others = maybe: expected yes, or no such line"},
+    {"[operator]\nfails-over = no\n", ":2: fails-over = no: expected yes, or no such line"},
     {"[operator]\n[operator]\n", ":2: a second [operator]"},
     {"[a b]\n", ":1: [a b]: expected the name of a server"},
     {"[a;reboot]\n", ":1: [a;reboot]: expected the name of a server"},
