@@ -160,7 +160,7 @@ static int ended(void *of, const struct lb_job *job, const struct lb_outcome *re
   if (p->batches->history && result->history_kept) {
     char path[PATH];
     snprintf(path, sizeof path, "%s/histories/%s.hist", p->batches->dir->partial, job->plan.name);
-    p->batches->history(p->batches->display, timeline, path);
+    p->batches->history(p->batches->display, path);
   }
   cell->running--;
   cell->decided += outcome != LB_HUNT_UNDECIDED;

@@ -27,7 +27,7 @@ struct lb_hunt_batches { /* what all batches of a hunt have in common */
   /* Called before that of each trial that has ended. May be NULL. */
   void (*trial)(void *display, size_t timeline, enum lb_guard guard, const struct lb_outcome *outcome);
   /* Called when the history of a trial is there, with its path. May be NULL. */
-  void (*history)(void *display, size_t timeline, const char *path);
+  void (*history)(void *display, const char *path);
   void *display;
   /* Seconds that are left: no trial is begun that would not be done in them. NULL = as many as it takes. */
   double (*left_s)(void *clock);

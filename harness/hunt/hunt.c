@@ -146,12 +146,11 @@ static void count_ran(struct lb_hunt *h) {
 }
 
 /* The history of a trial without a fault: what did the grant rest on? */
-static void history(void *to, size_t timeline, const char *path) {
+static void history(void *to, const char *path) {
   struct lb_hunting *g = to;
   struct lb_history history;
   struct lb_error err;
   char said[200];
-  (void)timeline;
   if (g->h->journal.seen || lb_history_load(path, NULL, &history, &err) < 0) return;
   unsigned rests = lb_hunt_rests_see(&g->h->space.system, &history, said, sizeof said);
   lb_history_clear(&history);
