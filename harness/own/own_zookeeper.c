@@ -10,7 +10,7 @@
 #include "backends/zookeeper/zk.h"
 #include "base/text.h"
 #include "own.h"
-#include "servers/word.h"
+#include "servers/zk_word.h"
 
 /* A library that asks for less than SHORT_MS has no patience to connect; no scenario asks for less. */
 enum { SESSION_MS = 5000, STEP_MS = 3000, SHORT_MS = 400 };
@@ -19,7 +19,7 @@ enum { SESSION_MS = 5000, STEP_MS = 3000, SHORT_MS = 400 };
 
 static int ask_version(struct lb_env *env, const struct lb_endpoint *at, lb_ns deadline, struct lb_own_found *ret) {
   char said[4096] = "", version[48] = "of a version that it does not tell";
-  int r = lb_word_ask(env, at, "srvr", deadline, &(struct lb_text){said, sizeof said, 0});
+  int r = lb_zk_word_ask(env, at, "srvr", deadline, &(struct lb_text){said, sizeof said, 0});
   const char *line = r >= 0 ? strstr(said, "ookeeper version: ") : NULL;
   if (line) sscanf(line, "ookeeper version: %31[^-, \n]", version);
   snprintf(ret->version, sizeof ret->version, "zookeeper %s", version);

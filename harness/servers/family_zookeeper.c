@@ -20,7 +20,7 @@
 #include "jvm.h"
 #include "binary.h"
 #include "cluster.h"
-#include "word.h"
+#include "zk_word.h"
 
 #define LOG_TAIL 32768
 /* Debian's jar of this name, else the folder of jars of ZooKeeper's own archive or image. */
@@ -103,8 +103,8 @@ static int four_letters(struct lb_cluster *cluster, size_t index, const char *wo
   struct lb_target target;
   struct lb_text said = {buf, size, 0};
   buf[0] = '\0';
-  int r = lb_word_ask(cluster->env, lb_cluster_endpoint(cluster, index, &target), word,
-                      lb_cluster_ask_until(cluster, deadline), &said);
+  int r = lb_zk_word_ask(cluster->env, lb_cluster_endpoint(cluster, index, &target), word,
+                         lb_cluster_ask_until(cluster, deadline), &said);
   return r;
 }
 
@@ -257,7 +257,8 @@ static int open_session(struct lb_cluster *cluster, size_t index, lb_ns deadline
   const struct lb_server *server = &cluster->server[index];
   struct lb_target target;
   char byte;
-  int fd = lb_word_connect(cluster->env, lb_cluster_endpoint(cluster, index, &target), deadline), r = fd < 0 ? fd : 0;
+  int fd = lb_zk_word_connect(cluster->env, lb_cluster_endpoint(cluster, index, &target), deadline),
+      r = fd < 0 ? fd : 0;
   if (r == 0 && send(fd, request, sizeof request, MSG_NOSIGNAL) < 0) r = -errno;
   if (r == 0 && (r = lb_wait_fd(cluster->env, fd, POLLIN, deadline)) >= 0)
     r = r == 0 ? -ETIMEDOUT : recv(fd, &byte, 1, 0) == 1 ? 0 : -ECONNRESET;

@@ -2,7 +2,7 @@
  *
  * Asking a ZooKeeper server without a session.
  */
-#include "word.h"
+#include "zk_word.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ static int connect_to(struct lb_env *env, const struct addrinfo *to, int fd, lb_
   return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? -errno : -error;
 }
 
-int lb_word_connect(struct lb_env *env, const struct lb_endpoint *at, lb_ns deadline) {
+int lb_zk_word_connect(struct lb_env *env, const struct lb_endpoint *at, lb_ns deadline) {
   struct addrinfo like = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV}, *to = NULL;
   char address[LB_ADDRESS_MAX], port[8];
   int r = lb_address(env, at->host, deadline, address);
@@ -61,9 +61,9 @@ static int local_port(int fd) {
                                          : ((struct sockaddr_in *)&any)->sin_port);
 }
 
-int lb_word_ask(struct lb_env *env, const struct lb_endpoint *at, const char *word, lb_ns deadline,
-                struct lb_text *ret) {
-  int fd = lb_word_connect(env, at, deadline), r = fd < 0 ? fd : 0;
+int lb_zk_word_ask(struct lb_env *env, const struct lb_endpoint *at, const char *word, lb_ns deadline,
+                   struct lb_text *ret) {
+  int fd = lb_zk_word_connect(env, at, deadline), r = fd < 0 ? fd : 0;
   if (r < 0) return r;
   int port = local_port(fd);
   if (send(fd, word, strlen(word), MSG_NOSIGNAL) < 0) r = -errno;
