@@ -92,31 +92,23 @@ struct lb_session {
 
 static lb_ns earlier(lb_ns a, lb_ns b) { return a < b ? a : b; }
 
-/* Names of buckets and keys have no colon. */
-static const char *spell(const char *name, char buf[64]) {
-  snprintf(buf, 64, "%s", name);
-  for (char *c = buf; *c; c++)
-    if (*c == ':') *c = '_';
-  return buf;
-}
-
 static const char *subject_of(const struct lb_session *s, const struct lb_lock *lock, char buf[NAME_MAX_BYTES]) {
-  char bucket[64], key[64];
-  snprintf(buf, NAME_MAX_BYTES, "$KV.%s.%s", spell(s->prefix, bucket), spell(lock->key, key));
+  char bucket[NATS_NAME_MAX], key[NATS_NAME_MAX];
+  snprintf(buf, NAME_MAX_BYTES, "$KV.%s.%s", nats_spell(s->prefix, bucket), nats_spell(lock->key, key));
   return buf;
 }
 
 /* Where waiters listen: a marker is a message of the key itself. */
 static const char *news_of(const struct lb_session *s, const struct lb_lock *lock, char buf[NAME_MAX_BYTES]) {
-  char key[64];
+  char key[NATS_NAME_MAX];
   if (s->marks) return subject_of(s, lock, buf);
-  snprintf(buf, NAME_MAX_BYTES, "released.%s", spell(lock->key, key));
+  snprintf(buf, NAME_MAX_BYTES, "released.%s", nats_spell(lock->key, key));
   return buf;
 }
 
 static const char *api(const struct lb_session *s, const char *call, char buf[NAME_MAX_BYTES]) {
-  char bucket[64];
-  snprintf(buf, NAME_MAX_BYTES, "$JS.API.STREAM.%s.KV_%s", call, spell(s->prefix, bucket));
+  char stream[NATS_NAME_MAX];
+  snprintf(buf, NAME_MAX_BYTES, "$JS.API.STREAM.%s.%s", call, nats_stream(s->prefix, stream));
   return buf;
 }
 
@@ -286,16 +278,16 @@ static const char own_ends[] = ",\"allow_msg_ttl\":true,\"subject_delete_marker_
 
 /* A bucket that is there with these settings is as good as a new one. */
 static int setup(struct lb_session *s, lb_ns deadline) {
-  char call[NAME_MAX_BYTES], body[700], bucket[64];
+  char call[NAME_MAX_BYTES], body[700], bucket[NATS_NAME_MAX], stream[NATS_NAME_MAX];
   struct nats_reply reply;
   int64_t age_ns = s->ends_alone ? 0 : s->ttl_ms * (int64_t)LB_NS_PER_MS;
-  spell(s->prefix, bucket);
   snprintf(body, sizeof body,
-           "{\"name\":\"KV_%s\",\"subjects\":[\"$KV.%s.>\"],\"retention\":\"limits\",\"discard\":\"new\",\"storage\":"
+           "{\"name\":\"%s\",\"subjects\":[\"$KV.%s.>\"],\"retention\":\"limits\",\"discard\":\"new\",\"storage\":"
            "\"file\",\"max_msgs_per_subject\":1,\"max_msgs\":-1,\"max_bytes\":-1,\"max_msg_size\":-1,\"max_consumers\":"
            "-1,\"max_age\":%" PRId64 ",\"duplicate_window\":%" PRId64 "000000,\"num_replicas\":%zu,"
            "\"allow_rollup_hdrs\":true,\"allow_direct\":true%s}",
-           bucket, bucket, age_ns, s->ttl_ms, s->target->count, s->ends_alone ? own_ends : "");
+           nats_stream(s->prefix, stream), nats_spell(s->prefix, bucket), age_ns, s->ttl_ms, s->target->count,
+           s->ends_alone ? own_ends : "");
   const struct nats_request create = {api(s, "CREATE", call), NULL, body};
   int r = nats_open(&s->conn, s->env, &s->target->endpoints[s->member], deadline);
   if (r == 0) r = nats_call(&s->conn, &create, deadline, &reply); /* the servers elect a leader for it first */
@@ -475,8 +467,8 @@ static bool is_gone(struct lb_session *s, size_t endpoint, lb_ns deadline) {
 /* A direct read is answered by the replica at that server. While it changes its role another one is asked, which may be
  * cut off: so again. A marker has no body. No server answers for a bucket that is gone. */
 static int inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
-  char subject[NAME_MAX_BYTES], call[3 * NAME_MAX_BYTES], bucket[64];
-  snprintf(call, sizeof call, "$JS.API.DIRECT.GET.KV_%s.%s", spell(s->prefix, bucket), subject_of(s, lock, subject));
+  char subject[NAME_MAX_BYTES], call[3 * NAME_MAX_BYTES], stream[NATS_NAME_MAX];
+  snprintf(call, sizeof call, "$JS.API.DIRECT.GET.%s.%s", nats_stream(s->prefix, stream), subject_of(s, lock, subject));
   for (;;) {
     struct nats_reply reply = {0};
     lb_ns until = earlier(deadline, lb_now(s->env) + PATIENCE_MS * LB_NS_PER_MS);

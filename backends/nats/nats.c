@@ -18,6 +18,19 @@
 
 enum { ANSWERS = 1, LISTENING = 2, LINE_MAX = 4096, REQUEST_MAX = 2048 }; /* the first two: numbers of subscriptions */
 
+const char *nats_spell(const char *name, char buf[NATS_NAME_MAX]) {
+  snprintf(buf, NATS_NAME_MAX, "%s", name);
+  for (char *c = buf; *c; c++)
+    if (*c == ':') *c = '_';
+  return buf;
+}
+
+const char *nats_stream(const char *name, char buf[NATS_NAME_MAX]) {
+  char bucket[NATS_NAME_MAX];
+  snprintf(buf, NATS_NAME_MAX, "KV_%.60s", nats_spell(name, bucket));
+  return buf;
+}
+
 void nats_close(struct nats_conn *conn) {
   if (conn->fd >= 0) close(conn->fd), conn->losses++;
   conn->fd = -1;

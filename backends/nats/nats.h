@@ -13,6 +13,12 @@
 
 #include "backends/backend.h"
 
+enum { NATS_NAME_MAX = 64 };
+/* A name of ours as a bucket or a key may have it: without colons. Returns `buf`. */
+const char *nats_spell(const char *name, char buf[NATS_NAME_MAX]);
+/* The stream behind the bucket of that name: "KV_lockbench_0a1b2c3d" of "lockbench:0a1b2c3d". Returns `buf`. */
+const char *nats_stream(const char *name, char buf[NATS_NAME_MAX]);
+
 struct nats_conn { /* one thread; zeroed with fd -1 = closed */
   struct lb_env *env;
   int fd;

@@ -10,7 +10,6 @@
 #include "own.h"
 
 #define STREAMS "$JS.API.STREAM."
-#define BUCKET "KV_lockbench_" /* what becomes of LB_OWN_PREFIX there: names have no colon */
 
 static int call(struct nats_conn *conn, const char *subject, const char *body, lb_ns deadline, json_t **ret) {
   struct nats_reply reply;
@@ -47,12 +46,14 @@ static int ask(struct lb_env *env, const struct lb_own *own, lb_ns deadline, str
 static int remove_some(struct nats_conn *conn, lb_ns deadline, size_t *ret_removed) {
   json_t *said = NULL, *gone = NULL;
   const json_t *name;
+  char ours[NATS_NAME_MAX];
   size_t i;
+  nats_stream(LB_OWN_PREFIX, ours);
   int r = call(conn, STREAMS "NAMES", "{\"subject\":\"$KV.>\"}", deadline, &said);
   json_array_foreach(json_object_get(said, "streams"), i, name) {
     char subject[200];
     const char *text = json_string_value(name);
-    if (r || !text || strncmp(text, BUCKET, strlen(BUCKET)) != 0) continue;
+    if (r || !text || strncmp(text, ours, strlen(ours)) != 0) continue;
     snprintf(subject, sizeof subject, STREAMS "DELETE.%.100s", text);
     r = call(conn, subject, NULL, deadline, &gone);
     json_decref(gone);

@@ -91,17 +91,19 @@ static void copy(char *to, const json_t *object, const char *name) {
   snprintf(to, NAME_SIZE, "%s", text ? text : "");
 }
 
-static int open_own(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct nats_conn *ret) {
+/* As clients do. */
+static int open_server(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct nats_conn *ret) {
   struct lb_target target;
   *ret = (struct nats_conn){.fd = -1};
   return nats_open(ret, cluster->env, lb_cluster_endpoint(cluster, index, &target), deadline);
 }
 
-/* "KV_lockbench_0a1b2c3d", of the key "lockbench:0a1b2c3d-0". */
-static void name_stream(const struct lb_cluster *cluster, char *buf, size_t size) {
+/* The bucket is named after the key, "lockbench:0a1b2c3d-0", up to its dash. */
+static void name_stream(const struct lb_cluster *cluster, char buf[NATS_NAME_MAX]) {
   const char *key = cluster->key ? cluster->key : "";
-  snprintf(buf, size, "KV_%.*s", (int)strcspn(key, "-"), key);
-  if (strchr(buf, ':')) *strchr(buf, ':') = '_';
+  char name[NATS_NAME_MAX];
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(key, "-"), key);
+  nats_stream(name, buf);
 }
 
 /* Any answer but UNAVAILABLE means that some server leads the others. Before there is a stream it is not told which. */
@@ -110,9 +112,9 @@ static int ask_own(struct lb_cluster *cluster, size_t index, lb_ns deadline, str
   struct nats_reply reply = {0};
   char subject[200];
   deadline = lb_cluster_ask_until(cluster, deadline);
-  name_stream(cluster, ret->stream, sizeof ret->stream);
+  name_stream(cluster, ret->stream);
   snprintf(subject, sizeof subject, STREAMS "INFO.%s", ret->stream);
-  int r = open_own(cluster, index, deadline, &conn);
+  int r = open_server(cluster, index, deadline, &conn);
   if (r == 0) r = nats_call(&conn, &(struct nats_request){.subject = subject}, deadline, &reply);
   snprintf(ret->name, NAME_SIZE, "%s", conn.server_name);
   nats_close(&conn);
@@ -150,10 +152,8 @@ static const char *leader_of(const struct view *view) { return view->stream[0] ?
 
 /* It tells every client first. */
 static int stated(struct lb_cluster *cluster, size_t index, lb_ns deadline, char ret[LB_STATED_MAX]) {
-  const struct lb_server *server = &cluster->server[index];
-  const struct lb_endpoint at = {.service = server->service, .host = server->host->address, .port = server->port};
-  struct nats_conn conn = {.fd = -1};
-  int r = nats_open(&conn, cluster->env, &at, deadline);
+  struct nats_conn conn;
+  int r = open_server(cluster, index, deadline, &conn);
   snprintf(ret, LB_STATED_MAX, "%.*s", LB_STATED_MAX - 1, conn.version);
   nats_close(&conn);
   return r;
@@ -268,7 +268,7 @@ static int left(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
 
 static int identity(struct lb_cluster *cluster, size_t index, lb_ns deadline, char *ret, size_t size) {
   struct nats_conn conn;
-  int r = open_own(cluster, index, lb_cluster_ask_until(cluster, deadline), &conn);
+  int r = open_server(cluster, index, lb_cluster_ask_until(cluster, deadline), &conn);
   nats_close(&conn);
   if (r == 0) snprintf(ret, size, "server_id:%s", conn.server_id);
   return r;
