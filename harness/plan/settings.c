@@ -7,6 +7,7 @@
  */
 #include "settings.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "base/need.h"
 #include "base/text.h"
 #include "scenario/scenario.h"
+#include "servers/origin.h"
 
 enum { NAME_MAX_LENGTH = 64, WORDS_MAX = 512 };
 
@@ -173,6 +175,13 @@ static int check_one(const struct lb_change *s, const char *value, struct lb_err
   return 0;
 }
 
+/* A machine may lack the origin that a scenario file names, which skips the cell. One that the user names is there, or
+ * misspelt. */
+static int check_origin(const char *key, const char *value, struct lb_error *err) {
+  if (!lb_scenario_names_origin(key) || lb_origin_find(value, err)) return 0;
+  return lb_error_prefix(err, "-s %s=%s: ", key, value);
+}
+
 /* `option` NULL: of a key, whose value the scenario checks. */
 static int add_value(struct lb_change *s, struct setting *word, const struct lb_option *option, const char *value,
                      struct lb_error *err) {
@@ -180,6 +189,7 @@ static int add_value(struct lb_change *s, struct setting *word, const struct lb_
   size_t count = s->count;
   word->value = value;
   if (option && !parse_value(option, value, &parsed)) return refuse_value(word, option, err);
+  if (!option && check_origin(s->key, value, err) < 0) return -EINVAL;
   LB_APPEND(s->parsed, count) = parsed;
   LB_APPEND(s->value, s->count) = value;
   return 0;

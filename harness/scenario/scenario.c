@@ -91,6 +91,11 @@ bool lb_scenario_varies(const char *name) {
   return key && key->type != LB_KEY_WHOLE_LIST && strcmp(key->name, "trials") != 0;
 }
 
+bool lb_scenario_names_origin(const char *name) {
+  const struct lb_scenario_key *key = lb_scenario_key_find_set(name, NULL);
+  return key && (key->flags & LB_KEY_NEXT);
+}
+
 /* ---- questions ------------------------------------------------------------------------------- */
 
 bool lb_scenario_opens_late(const struct lb_scenario *scenario, int client) {

@@ -194,6 +194,8 @@ void lb_scenario_copy(const struct lb_scenario *scenario, struct lb_scenario *re
 /* True if a run may give this key several values, `-s KEY=VALUE,VALUE`: a variant of the scenario for
  * each. Not of keys that are lists themselves. */
 bool lb_scenario_varies(const char *key);
+/* True if the value of this key is an origin of servers (servers/origin.h). */
+bool lb_scenario_names_origin(const char *key);
 /* The first step that starts a server as its next version; NULL = none. */
 const struct lb_step *lb_scenario_upgrade(const struct lb_scenario *scenario);
 /* Whether it is asked of this system by default: `systems` has it, or is not given. The same of a guard in a suite. */

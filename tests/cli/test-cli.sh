@@ -111,6 +111,8 @@ expect 'an unknown protocol option' 2 "broken has no option 'rat', did you mean 
 expect 'more keys than there can be' 2 'keys = 2000000: expected a whole number from 1 to 1000000, or own' \
   "$bin" run contention -b local -s keys=2000000
 check 'as many keys as are asked for' "$bin" run contention -b local -n 1 -s keys=5000 -s clients=4 -s duration_s=0.2 -s warmup_s=0.1
+mkdir -p "$dir/servers/small"
+expect 'a next version that is not there' 2 "-s next=smal: unknown origin 'smal', did you mean 'small'" env LOCKBENCH_SERVERS="$dir/servers" "$bin" run rolling-upgrade -s next=smal
 expect 'a protocol option out of range' 2 'broken.rate=7: expected a number from 0 to 1' "$bin" run contention -s broken.rate=7
 expect 'an unknown guard' 2 "-g fense: unknown guard, expected none, deadline, signal, recheck, claim or fence; did you mean 'fence'\\?\$" \
   "$bin" run control -g fense
