@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """report.py RUN_DIR - report.html of a run folder: one file that shows the run to whoever opens it, without network.
 
-templates/report.html has the order and the words, report.js draws what moves. Both get the run as JSON inside the
+templates/report.html has the order and the words, report.js draws what moves, theme.js has the colours. Both get the run as JSON inside the
 page, and no text of a run becomes markup: Jinja2 escapes it, the script sets text only. Its trials come from
 `lockbench explain --all` (told.py), its speed charts from curves.py. What a run does not have is left out.
 
@@ -425,7 +425,7 @@ def page_of(run_dir, run, trials, home=None):
         part, href, run_folder.lock_cells, differs, is_unforeseen, is_open, unasked, count_of, reasons_of, premises_observed)}
     campaigns = [cell for cell in run["cells"] if cell.get("faults") is not None]
     environment = _environment()
-    script = environment.loader.get_source(environment, "report.js")[0]
+    script = "".join(environment.loader.get_source(environment, name)[0] for name in ("theme.js", "report.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     import markupsafe  # of Jinja2
     page = environment.get_template("report.html").render(

@@ -23,25 +23,6 @@
   const textOf = (number) => (number === null || number === undefined ? "" : data.texts[number]);
   const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 
-  // ---- light and dark ----
-
-  const themes = ["auto", "light", "dark"];
-  const store = (value) => { try { return value ? localStorage.setItem("lockbench-theme", value) : localStorage.getItem("lockbench-theme"); } catch { return null; } };
-  const setTheme = (name) => {
-    if (name === "auto") delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = name;
-    $("theme").textContent = {auto: "◐", light: "☀", dark: "☾"}[name];
-    $("theme").title = $("theme").ariaLabel = `Colours: ${name}`;
-    $("theme").dataset.name = name;
-  };
-  setTheme(themes.includes(store()) ? store() : "auto");
-  $("theme").hidden = false;
-  $("theme").addEventListener("click", () => {
-    const next = themes[(themes.indexOf($("theme").dataset.name) + 1) % themes.length];
-    setTheme(next);
-    store(next);
-  });
-
   // ---- cells ----
 
   const idOf = (cell) => `${cell.s}.${cell.y}.${cell.g}`;
