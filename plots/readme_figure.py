@@ -127,49 +127,65 @@ def legend_lines(words):
     return ["    ".join(line) for line in lines]
 
 
+def write(ax, x, y, text, size, **how):
+    ax.text(x, y, text, size=size, **{"va": "center", **how})
+
+
+def box(ax, left, y, width, look, gid):
+    from matplotlib.patches import Rectangle
+
+    ax.add_patch(Rectangle((left, y), width, ROW, facecolor=FILLS.get(look) or style.VERDICTS[look][0], edgecolor="white", linewidth=2, gid=gid))
+
+
+def paint_head(ax, locks, wide, halved):
+    write(ax, 0.1, HEAD - 0.1, "What happens (number of faults)", 9, weight="bold")
+    for i, (head, system) in enumerate(locks):
+        middle = LEFT + wide * (i + 0.5)
+        write(ax, middle, 0.06, head, 8.8, weight="bold", ha="center", va="top", linespacing=1.1)
+        write(ax, middle, HEAD - 0.22, system.replace("@", "\n@"), 8, ha="center", va="bottom", color=style.DARK_GREY, linespacing=1.1)
+        for k, half in enumerate(HALVES if halved else ()):
+            write(ax, middle + wide * (k - 0.5) / 2, HEAD - 0.1, half, 8, ha="center", color=style.DARK_GREY)
+
+
+def paint_word(ax, left, y, wide, word, look, gid):
+    box(ax, left, y, wide, look, f"cell {gid}")
+    write(ax, left + wide / 2, y + ROW / 2, word, 10, ha="center", weight="bold" if look == "violated" else "normal")
+
+
+def paint_halves(ax, left, y, wide, counts, gid):
+    box(ax, left, y, wide, "safe", f"cell {gid}")
+    for k, (count, bad) in enumerate(zip(counts, ("violated", "no stop"))):
+        look = "safe" if count == "0" else bad
+        box(ax, left + wide * k / 2, y, wide / 2, look, f"half {gid}")
+        write(ax, left + wide * (k + 0.5) / 2, y + ROW / 2, count, 8.1 if len(count) > 4 else 9, ha="center", weight="bold" if look == "violated" else "normal")
+
+
 def paint(run, trials, name):
     from matplotlib.figure import Figure
-    from matplotlib.patches import Rectangle
 
     faults, locks, at = table_of(run)
     halves = {(s, f): halves_of(at.get((s, f)), trials) for _, s in locks for f in faults}
     words = {key: word_of(at.get(key)) for key in halves if not halves[key]}
     drawn = {*words.values(), *(HALVES if any(halves.values()) else ())}
-    foot = legend_lines([word for word in LEGEND if word in drawn])
-    small = origin(run, name, [at[key] for key in halves if key in at], [s for _, s in locks])
-    height = HEAD + ROW * len(faults) + LINE * (len(foot) + len(small)) + 0.12
+    foot = [(line, 8.5, {}) for line in legend_lines([word for word in LEGEND if word in drawn])]
+    foot += [(line, 8, {"color": style.DARK_GREY}) for line in origin(run, name, [at[key] for key in halves if key in at], [s for _, s in locks])]
+    height = HEAD + ROW * len(faults) + LINE * len(foot) + 0.12
     fig, wide = Figure(figsize=(WIDTH, height)), (WIDTH - LEFT - 0.05) / len(locks)
     ax = fig.add_axes((0, 0, 1, 1))
     ax.set_axis_off()
     ax.set(xlim=(0, WIDTH), ylim=(height, 0))
-    ax.text(0.1, HEAD - 0.1, "What happens (number of faults)", size=9, weight="bold", va="center")
-
-    def box(left, y, width, look, gid):
-        ax.add_patch(Rectangle((left, y), width, ROW, facecolor=FILLS.get(look) or style.VERDICTS[look][0], edgecolor="white", linewidth=2, gid=gid))
-
-    for i, (head, system) in enumerate(locks):
-        middle = LEFT + wide * (i + 0.5)
-        ax.text(middle, 0.06, head, size=8.8, weight="bold", ha="center", va="top", linespacing=1.1)
-        for k, half in enumerate(HALVES) if any(halves.values()) else ():
-            ax.text(middle + wide * (k - 0.5) / 2, HEAD - 0.1, half, size=8, ha="center", va="center", color=style.DARK_GREY)
-        ax.text(middle, HEAD - 0.22, system.replace("@", "\n@"), size=8, ha="center", va="bottom", color=style.DARK_GREY, linespacing=1.1)
+    paint_head(ax, locks, wide, any(halves.values()))
     for r, fault in enumerate(faults):
         y = HEAD + ROW * r
-        ax.text(0.1, y + ROW / 2, title_of(run, fault), size=8.8, va="center")
+        write(ax, 0.1, y + ROW / 2, title_of(run, fault), 8.8)
         for i, (_, system) in enumerate(locks):
-            cell, left, both = at.get((system, fault)), LEFT + wide * i, halves[system, fault]
-            word = "" if both else words[system, fault]
-            look = "safe" if both else look_of(word, cell)
-            box(left, y, wide, look, f"cell {system} {fault}")
-            ax.text(left + wide / 2, y + ROW / 2, word, size=10, ha="center", va="center", weight="bold" if look == "violated" else "normal")
-            for k, count in enumerate(both or ()):
-                look = "safe" if count == "0" else ("violated", "no stop")[k]
-                box(left + wide * k / 2, y, wide / 2, look, f"half {system} {fault}")
-                ax.text(left + wide * (k + 0.5) / 2, y + ROW / 2, count, size=8.1 if len(count) > 4 else 9, ha="center", va="center", weight="bold" if look == "violated" else "normal")
-    y = HEAD + ROW * len(faults) + 0.16
-    for text, more in [*((line, {"size": 8.5}) for line in foot), *((line, {"size": 8, "color": style.DARK_GREY}) for line in small)]:
-        ax.text(0.1, y, text, va="center", **more)
-        y += LINE
+            key, left = (system, fault), LEFT + wide * i
+            if halves[key]:
+                paint_halves(ax, left, y, wide, halves[key], f"{system} {fault}")
+            else:
+                paint_word(ax, left, y, wide, words[key], look_of(words[key], at.get(key)), f"{system} {fault}")
+    for k, (line, size, how) in enumerate(foot):
+        write(ax, 0.1, HEAD + ROW * len(faults) + 0.16 + LINE * k, line, size, **how)
     return fig
 
 
