@@ -27,13 +27,19 @@ import (
 	election "k8s.io/client-go/tools/leaderelection"
 )
 
+// One run of the elector.
+type run struct {
+	leads, over chan struct{}
+	end         context.CancelFunc
+	asked       atomic.Bool // to end
+}
+
+type ofRun struct{} // its key in the context of its callback
+
 type candidate struct {
 	record  *record
 	elector *election.LeaderElector
-	leads   chan struct{} // of the run that goes on
-	end     context.CancelFunc
-	over    chan struct{}
-	asked   atomic.Bool // to end
+	now     *run // the next begins only after this one's Run() has returned
 }
 
 type clientGoLock struct {
@@ -60,18 +66,25 @@ func (l *clientGoLock) candidate(key string) (c *candidate, err error) {
 		return c, nil
 	}
 	c = &candidate{record: &record{client: l.client, key: key, identity: l.identity}}
-	l.candidates[key] = c
 	c.elector, err = election.NewLeaderElector(election.LeaderElectionConfig{
 		Lock: c.record, LeaseDuration: l.ttl, RenewDeadline: l.ttl * 2 / 3, RetryPeriod: l.ttl * 2 / 15, ReleaseOnCancel: true, Name: key,
 		Callbacks: election.LeaderCallbacks{
-			OnStartedLeading: func(context.Context) { c.leads <- struct{}{} },
+			// A goroutine of its own, so it may come late: the context says of which run, and is done when that no longer leads.
+			OnStartedLeading: func(ctx context.Context) {
+				if ctx.Err() == nil {
+					ctx.Value(ofRun{}).(*run).leads <- struct{}{}
+				}
+			},
 			OnStoppedLeading: func() {
-				if !c.asked.Load() {
+				if !c.now.asked.Load() {
 					say("! lost OnStoppedLeading was called")
 				}
 			},
 		},
 	})
+	if err == nil {
+		l.candidates[key] = c
+	}
 	return c, err
 }
 
@@ -80,25 +93,30 @@ func (l *clientGoLock) acquire(ctx context.Context, key string, wait time.Durati
 	if err != nil {
 		return "", err
 	}
+	if c.now != nil {
+		c.stop("")
+	}
 	if wait == 0 {
 		wait = 350 * time.Millisecond // it has no single try
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	c.leads, c.over, c.end = make(chan struct{}, 1), make(chan struct{}), cancel
-	c.asked.Store(false)
-	go func() { c.elector.Run(ctx); close(c.over) }()
+	now := &run{leads: make(chan struct{}, 1), over: make(chan struct{})}
+	ctx, now.end = context.WithCancel(context.WithValue(ctx, ofRun{}, now))
+	c.now = now
+	c.record.unsure.Store(false) // a write without an answer belongs to the run that made it
+	go func() { c.elector.Run(ctx); close(now.over) }()
 	select {
-	case <-c.leads:
+	case <-now.leads:
 		return "granted", nil
+	case <-now.over: // it lost again before its callback was called
 	case <-time.After(wait):
 	}
 	return c.stop("busy") // it gives back what it is granted meanwhile
 }
 
 func (c *candidate) stop(done string) (string, error) {
-	c.asked.Store(true)
-	c.end()
-	<-c.over
+	c.now.asked.Store(true)
+	c.now.end()
+	<-c.now.over
 	if c.record.unsure.Load() {
 		return "", fmt.Errorf("the last write has no answer")
 	}
@@ -108,7 +126,7 @@ func (c *candidate) stop(done string) (string, error) {
 func (l *clientGoLock) release(_ context.Context, key string) (string, error) {
 	c := l.candidates[key]
 	select {
-	case <-c.over:
+	case <-c.now.over:
 		return "lost", nil
 	default:
 	}
