@@ -8,7 +8,7 @@
 # It promises: "if the lock is not acquired then the LockError will be raised", "the lock is valid until the unlock function is called or when the lock_timeout is reached".
 # What breaks it: a holder that works longer than the lease, and a server that restarts empty. It tells of neither.
 # What it keeps to itself: an extension takes a key that is gone or has ended again (aioredlock/redis.py:38), so a lost hold is "extended" after another client had the lock and gave it back.
-# The watchdog writes a failed extension to its debug log and goes on (algorithm.py:116). An unlock of a key that is gone is a success (redis.py:48).
+# A watchdog whose extension fails sets lock.valid to False and cancels itself, without a word (algorithm.py:174, :190). An unlock of a key that is gone is a success (redis.py:48).
 # It imports distutils, which Python 3.12 no longer has; setuptools brings it.
 import asyncio
 import importlib.metadata
