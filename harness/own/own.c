@@ -324,6 +324,7 @@ static void summarize(struct lb_own *own) {
 }
 
 int lb_own_ask(struct lb_own *own, struct lb_env *env, struct lb_error *err) {
+  own->found = (struct lb_own_found){0}; /* it asks the servers that were typed, also for the second time */
   int r = ask_or_clean(own, env, false, &own->found, err);
   if (r < 0) return r;
   summarize(own);
