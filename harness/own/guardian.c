@@ -91,13 +91,13 @@ static int ask(struct request *request, struct lb_error *err) {
   struct answer answer = {0};
   struct pollfd p = {.fd = line_to, .events = POLLIN};
   request->number = lb_clock_ns();
-  if (send(line_to, request, sizeof *request, MSG_NOSIGNAL) < 0) answer.number = 0;
-  while (answer.number != request->number) {
+  bool lives = send(line_to, request, sizeof *request, MSG_NOSIGNAL) > 0;
+  while (lives && answer.number != request->number) {
     int n = poll(&p, 1, ANSWER_MS);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0 || recv(line_to, &answer, sizeof answer, 0) <= 0)
-      return lb_error(err, -EIO, "the guardian of --operator has died");
+    lives = n > 0 && recv(line_to, &answer, sizeof answer, 0) > 0;
   }
+  if (!lives) return lb_error(err, -EIO, "the guardian of --operator has died");
   return answer.result < 0 ? lb_error(err, answer.result, "%s", answer.text) : 0;
 }
 
@@ -109,7 +109,7 @@ static int carry_out(const struct lb_topology *topology, const struct lb_mandate
 
 static int holds(struct lb_error *err) {
   struct request request = {.what = DO_HOLD};
-  return ask(&request, err) < 0 ? -1 : 0;
+  return line_to >= 0 && ask(&request, err) < 0 ? -1 : 0; /* a plan without orders has no guardian */
 }
 
 void lb_guardian_empower(const struct lb_own_operator *rules) {
@@ -178,7 +178,7 @@ int lb_guardian_clean(const struct lb_own_operator *rules, struct lb_error *err)
   lb_guardian = (struct lb_guardian){.rules = rules};
   int r = lb_guardian_journal_open(err);
   if (r < 0) return r;
-  for (size_t i = lb_guardian.count; i-- > 0;) lb_guardian_undo_begin(&lb_guardian.fault[i]);
+  lb_guardian_undo_begin();
   return (int)lb_guardian.count;
 }
 

@@ -31,6 +31,7 @@ extern struct lb_guardian {
   char why[300];       /* the last command that undoes has failed; "" = none */
   bool failed;         /* something could not be undone */
   bool early;          /* something was undone although no order said so */
+  bool well;           /* the servers were, and no order has come since */
   char false_kill[64]; /* the server that was seen to be killed, and is the one of before; "" = none */
 } lb_guardian;
 

@@ -104,6 +104,7 @@ static int restart(struct lb_guardian_fault *new, size_t count, struct lb_error 
 
 int lb_guardian_order(const struct lb_own *own, const struct lb_mandate_order *order, struct lb_error *err) {
   static struct lb_guardian_fault new[LB_MANDATE_MOST];
+  lb_guardian.well = false;
   if (lb_guardian.early)
     return lb_refuse(err, "undo-after = %lld s was over", (long long)lb_guardian.rules->undo_after_ms / 1000);
   for (size_t i = 0; i < order->count; i++) {

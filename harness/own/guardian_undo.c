@@ -21,19 +21,27 @@ enum {
   POLL_MS = 100
 };
 
-void lb_guardian_undo_begin(struct lb_guardian_fault *f) {
-  enum lb_mandate_verb undo = lb_mandate_undo(f->verb);
-  f->ordered_back = true;
+static void order_back(struct lb_guardian_fault *f) {
   struct lb_error why;
-  if (lb_guardian_command(undo, f, &why) < 0)
+  f->ordered_back = true;
+  if (lb_guardian_command(lb_mandate_undo(f->verb), f, &why) < 0)
     snprintf(lb_guardian.why, sizeof lb_guardian.why, "%s", why.text); /* what is seen decides */
+}
+
+void lb_guardian_undo_begin(void) {
+  for (size_t i = lb_guardian.count; i-- > 0;)
+    if (lb_guardian.fault[i].verb != LB_MAY_CLOCK) order_back(&lb_guardian.fault[i]);
+}
+
+static bool is_right(const struct lb_guardian_fault *clock, const struct lb_guardian_look *now) {
+  return llabs(now->ahead_ms) < llabs(clock->offset_ms) / 2;
 }
 
 /* By a look. One that was killed comes back as another one. */
 static bool is_undone(const struct lb_guardian_fault *f) {
   struct lb_guardian_look now;
   lb_guardian_look_at(f->verb, f, &now);
-  if (f->verb == LB_MAY_CLOCK) return now.has_time && llabs(now.ahead_ms) < llabs(f->offset_ms) / 2;
+  if (f->verb == LB_MAY_CLOCK) return now.has_time && is_right(f, &now);
   if (!lb_guardian_look_shows(lb_mandate_undo(f->verb), f, &now, &now)) return false;
   if (f->verb == LB_MAY_KILL && f->seen && now.told && !lb_guardian_look_is_other(&now, f->identity))
     snprintf(lb_guardian.false_kill, sizeof lb_guardian.false_kill, "%s", lb_guardian_name(f->ward));
@@ -59,13 +67,21 @@ static bool was_nothing(const struct lb_guardian_fault *f) {
   return now.answers && now.told && f->identity[0] && !lb_guardian_look_is_other(&now, f->identity);
 }
 
+/* Most commands may be given twice. A clock would be moved twice, so it is looked at. */
+static bool wants_command(const struct lb_guardian_fault *f, int round) {
+  struct lb_guardian_look now;
+  if (f->verb != LB_MAY_CLOCK) return round > 0 || !f->ordered_back;
+  lb_guardian_look_at(f->verb, f, &now);
+  return now.has_time && !is_right(f, &now);
+}
+
 /* The newest first. All commands come before the proofs: one server may need another to answer. */
 int lb_guardian_undo_all(struct lb_error *err) {
   for (size_t i = lb_guardian.count; i-- > 0;)
     if (was_nothing(&lb_guardian.fault[i])) lb_guardian_journal_strike(i);
   for (int round = 0; round < ROUNDS && lb_guardian.count > 0; round++) {
     for (size_t i = lb_guardian.count; i-- > 0;)
-      if (round > 0 || !lb_guardian.fault[i].ordered_back) lb_guardian_undo_begin(&lb_guardian.fault[i]);
+      if (wants_command(&lb_guardian.fault[i], round)) order_back(&lb_guardian.fault[i]);
     lb_ns deadline = lb_clock_ns() + ROUND_MS * LB_NS_PER_MS;
     do {
       for (size_t i = lb_guardian.count; i-- > 0;)
@@ -81,12 +97,14 @@ int lb_guardian_undo_all(struct lb_error *err) {
 int lb_guardian_undo(struct lb_error *err) {
   char why[300];
   int r = lb_guardian_undo_all(err);
+  if (r == 0 && lb_guardian.well) return 0;
   for (lb_ns deadline = lb_clock_ns() + WELL_MS * LB_NS_PER_MS;
        r == 0 && !lb_guardian_look_are_well(why, sizeof why);) {
     if (lb_clock_ns() > deadline) return lb_error(err, -EIO, "your servers are not as before: %s", why);
     lb_clock_sleep_until(lb_clock_ns() + POLL_MS * LB_NS_PER_MS);
   }
   lb_guardian.early = false;
+  lb_guardian.well = r == 0;
   if (r == 0 && lb_guardian.false_kill[0])
     r = lb_refuse(err, "%s was not killed: it is the one of before", lb_guardian.false_kill);
   lb_guardian.false_kill[0] = '\0';

@@ -7,8 +7,8 @@
 
 #include "guardian_journal.h"
 
-/* Gives the command that undoes it; what is seen later decides. */
-void lb_guardian_undo_begin(struct lb_guardian_fault *f);
+/* Gives the commands that undo all but clocks, before a server is asked; what is seen later decides. */
+void lb_guardian_undo_begin(void);
 /* Undoes all, and proves it. 0, or -EIO with err, which names what is left. */
 int lb_guardian_undo_all(struct lb_error *err);
 /* Undoes all, and waits until the servers are well. 0 or -EIO with err. */

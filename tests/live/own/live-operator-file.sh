@@ -22,6 +22,8 @@ identity | cmp - "$dir/before" && echo 'nothing was done so far'
 run done restart-node
 identity | cmp -s - "$dir/before" || echo 'it was started again'
 [ -z "$(journal)" ] && echo 'nothing is written down'
+timeout 60 "$LOCKBENCH_TESTED" run control --redis "$LOCKBENCH_REDIS" --operator "$dir/ops.ini" -b redis-token@own-redis -g none -n 1 --again -o "$dir/calm"
+echo "code $? of calm"
 
 redis SUBSCRIBE news >"$dir/news" &
 until redis PUBSUB CHANNELS | grep -q news; do sleep 0.1; done
@@ -49,6 +51,7 @@ check 'nor by --list' says '^nothing was done so far$'
 check 'a server is killed and started again, and the lock is lost with it' is "$(verdicts done)" 'restart-node,redis-token@own-redis,violated '
 check 'its identity is another one' says '^it was started again$'
 check 'and nothing is left' says '^nothing is written down$'
+check 'a run without a fault of a server needs no guardian, and no consent' says '^code 0 of calm$'
 check 'servers that others use are left alone' says 'found clients of others: 1 of 1; expected none, or others = yes'
 check 'with 1' says '^code 1 of busy$'
 check 'unless the operator allows that, too' is "$(verdicts shared)" 'restart-node,redis-token@own-redis,violated '
@@ -135,12 +138,22 @@ lockbench run depose primary-alone primary-cut -b redis-token@own-sentinel -g no
 echo "code $?"
 "$LOCKBENCH_TESTED" explain "$dir/all" primary-cut
 [ -z "$(journal)" ] && echo 'nothing is written down'
+
+export XDG_STATE_HOME="$dir/clocks"
+lockbench clean
+echo '+ 1 clock redis-1 - 60000 of-redis-1' | tee -a "$dir"/clocks/lockbench/operator-* >/dev/null
+lockbench clean | grep '^undone' | sed 's/^/of Sentinel: /'
+server=$(sed -n '/^\[redis-1\]/{n;s/^address = //p}' "$LOCKBENCH_OPERATOR")
+behind=$(($(date +%s) - $(redis-cli -h "${server%:*}" -p "${server#*:}" TIME | head -n 1)))
+[ "$behind" -lt 30 ] && echo 'a clock that is right stays right' || echo "redis-1 is $behind s behind"
 END
 check 'most scenarios can be asked of Sentinels of one s own' test "$(sed -n 's/^\([0-9]*\) of [0-9]* .*/\1/p' "$dir/out" | head -n 1)" -ge 124
 check 'by order, and by cuts from all servers' is "$(verdicts all)" \
   'depose,redis-token@own-sentinel,safe primary-alone,redis-token@own-sentinel,violated primary-cut,redis-token@own-sentinel,safe '
 check 'the cut reaches Sentinels' says 'FAULT  *cut primary from all: redis-. from redis-., redis-., sentinel-1, sentinel-2, sentinel-3  (proved'
 check 'and all is undone' says '^nothing is written down$'
+check 'clean asks Sentinels again once its commands have been given' says '^of Sentinel: undone: 1 fault of an earlier run$'
+check 'a clock that was set back before is not set back again' says '^a clock that is right stays right$'
 
 if command -v etcd >/dev/null; then
   serve etcd-x3 <<'END'
