@@ -15,14 +15,21 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/hash.h"
 
 struct lb_guardian lb_guardian;
 
 const char *lb_guardian_name(size_t ward) { return lb_guardian.rules->ward[ward].name; }
 
+/* What was written of a line that does not fit is taken back: the next one begins a line of its own. */
 static int note(const char *line) {
   size_t length = strlen(line);
-  return write(lb_guardian.journal, line, length) == (ssize_t)length && fsync(lb_guardian.journal) == 0 ? 0 : -errno;
+  off_t end = lseek(lb_guardian.journal, 0, SEEK_END);
+  ssize_t n = write(lb_guardian.journal, line, length);
+  if (n == (ssize_t)length && fsync(lb_guardian.journal) == 0) return 0;
+  int error = n < 0 || n == (ssize_t)length ? errno : ENOSPC;
+  if (ftruncate(lb_guardian.journal, end) == 0) fsync(lb_guardian.journal);
+  return -error;
 }
 
 /* "+ 3 cut redis-1 redis-2 0 IDENTITY", before anything is done; "- 3", when it is seen to be undone. */
@@ -43,11 +50,15 @@ struct lb_guardian_fault *lb_guardian_journal_add(const struct lb_guardian_fault
   return fault;
 }
 
+static void forget(size_t i) {
+  memmove(&lb_guardian.fault[i], &lb_guardian.fault[i + 1], (--lb_guardian.count - i) * sizeof *lb_guardian.fault);
+}
+
 void lb_guardian_journal_strike(size_t i) {
   char line[40];
   snprintf(line, sizeof line, "- %u\n", lb_guardian.fault[i].number);
   note(line);
-  memmove(&lb_guardian.fault[i], &lb_guardian.fault[i + 1], (--lb_guardian.count - i) * sizeof *lb_guardian.fault);
+  forget(i);
   if (lb_guardian.count == 0 && ftruncate(lb_guardian.journal, 0) == 0) fsync(lb_guardian.journal);
 }
 
@@ -64,12 +75,12 @@ static int take_line(const char *line, struct lb_error *err) {
   long long offset = 0;
   if (sscanf(line, "- %u", &fault.number) == 1) {
     for (size_t i = lb_guardian.count; i-- > 0;)
-      if (lb_guardian.fault[i].number == fault.number)
-        memmove(&lb_guardian.fault[i], &lb_guardian.fault[i + 1], (--lb_guardian.count - i) * sizeof fault);
+      if (lb_guardian.fault[i].number == fault.number) forget(i);
     return 0;
   }
   if (sscanf(line, "+ %u %19s %63s %63s %lld %127[^\n]", &fault.number, verb, name, other, &offset, fault.identity) < 5)
-    return 0; /* it was cut off, so nothing was done after it */
+    return lb_refuse(err, "an earlier run has left '%.*s', which is no line of a journal", (int)strcspn(line, "\n"),
+                     line);
   while (fault.verb < LB_MAY_COUNT && strcmp(lb_mandate_verbs[fault.verb], verb) != 0) fault.verb++;
   fault.ward = ward_named(name);
   fault.other = ward_named(other);
@@ -86,10 +97,8 @@ static int take_line(const char *line, struct lb_error *err) {
 static int journal_path(char *ret, size_t size, struct lb_error *err) {
   const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
   char real[PATH_MAX], folder[PATH_MAX];
-  uint64_t hash = 0xcbf29ce484222325;
   if (!realpath(lb_guardian.rules->path, real))
     return lb_error(err, -errno, "%s: %s", lb_guardian.rules->path, strerror(errno));
-  for (const char *c = real; *c; c++) hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
   bool xdg = state && *state == '/';
   int n = snprintf(folder, sizeof folder, "%s%s/lockbench",
                    xdg    ? state
@@ -98,7 +107,8 @@ static int journal_path(char *ret, size_t size, struct lb_error *err) {
                    xdg ? "" : "/.local/state");
   int r = n < (int)sizeof folder ? lb_files_make_dirs(folder) : -ENAMETOOLONG;
   if (r < 0) return lb_error(err, r, "cannot make %s: %s", folder, strerror(-r));
-  return snprintf(ret, size, "%s/operator-%016llx", folder, (unsigned long long)hash) < (int)size
+  return snprintf(ret, size, "%s/operator-%016llx", folder,
+                  (unsigned long long)lb_hash(LB_HASH_BEGIN, real, strlen(real))) < (int)size
              ? 0
              : lb_error(err, -ENAMETOOLONG, "%s: the path is too long", folder);
 }
@@ -114,7 +124,10 @@ int lb_guardian_journal_open(struct lb_error *err) {
            lb_error(err, -EBUSY, "--operator %s: another run uses it, or undoes what it has done",
                     lb_guardian.rules->path);
   FILE *in = lb_files_open(path);
-  while (in && r == 0 && fgets(line, sizeof line, in)) r = take_line(line, err);
+  long end = 0; /* of the last whole line: before another one nothing was done */
+  while (in && r == 0 && fgets(line, sizeof line, in) && strchr(line, '\n')) r = take_line(line, err), end = ftell(in);
+  if (in && r == 0 && feof(in) && ftruncate(lb_guardian.journal, end) < 0)
+    r = lb_error(err, -errno, "cannot write %s: %s", path, strerror(errno));
   if (in) fclose(in);
   return r;
 }
