@@ -13,7 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include "clock.h"
 
 pid_t lb_process_fork(void) {
   pid_t parent = getpid(), pid = fork();
@@ -21,6 +24,18 @@ pid_t lb_process_fork(void) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1); /* it ended before the line above could ask for a signal */
   return 0;
+}
+
+bool lb_process_await(pid_t pid, uint64_t deadline_ns, int *ret_status) {
+  enum { NAP_NS = 1000000 };
+  pid_t r;
+  while ((r = waitpid(pid, ret_status, WNOHANG)) == 0 && lb_clock_ns() < deadline_ns)
+    lb_clock_sleep_until(lb_clock_ns() + NAP_NS);
+  if (r != 0) return r == pid;
+  kill(-pid, SIGKILL);
+  kill(pid, SIGKILL);
+  waitpid(pid, NULL, 0);
+  return false;
 }
 
 const char *lb_process_called(void) {

@@ -7,6 +7,7 @@
 #define LB_PROCESS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #define LB_SCENARIOS "scenarios" /* below lb_process_root() */
@@ -34,6 +35,9 @@ void lb_process_title_set(const char *title);
 
 /* fork() for a child that must not outlive its parent: the kernel kills it then, however the parent ended. */
 pid_t lb_process_fork(void);
+/* Waits for a child, and at the deadline kills it with its process group, if it leads one. True with its status, as of
+ * waitpid(2), if it ended by itself. `deadline_ns` is a time of lb_clock_ns(). */
+bool lb_process_await(pid_t pid, uint64_t deadline_ns, int *ret_status);
 
 /* LOCKBENCH_CALLED_AS if it is set and not empty (./bench sets it), else "lockbench". Never NULL;
  * not to be freed, and good until the environment changes. */

@@ -9,13 +9,11 @@
 #include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -28,16 +26,7 @@
 
 /* SETTLE_MS: what a server still does when the client has its answer, as the others of a majority do, belongs to that
  * call. */
-enum {
-  TTL_MS = 30000,
-  CALL_MS = 5000,
-  WARM = 10,
-  AGAIN = 100,
-  SETTLE_MS = 2,
-  LIMIT_S = 240,
-  NAP_MS = 2,
-  SHARED_BYTES = 1 << 16
-};
+enum { TTL_MS = 30000, CALL_MS = 5000, WARM = 10, AGAIN = 100, SETTLE_MS = 2, LIMIT_S = 240, SHARED_BYTES = 1 << 16 };
 
 struct shared { /* with the tool */
   int result;
@@ -294,19 +283,6 @@ static int control(struct lb_error *err) {
 
 /* ---- the tool ------------------------------------------------------------------------------------------ */
 
-/* A protocol that hangs is ended. False: it was. */
-static bool await_end(pid_t pid) {
-  lb_ns limit = lb_clock_ns() + LIMIT_S * LB_NS_PER_S;
-  int status;
-  pid_t got;
-  while ((got = waitpid(pid, &status, WNOHANG)) == 0 && lb_clock_ns() < limit)
-    lb_clock_sleep_until(lb_clock_ns() + NAP_MS * LB_NS_PER_MS);
-  if (got != 0) return true;
-  kill(pid, SIGKILL);
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-  return false;
-}
-
 int lb_cost_count(const struct lb_cost_plan *plan, struct lb_cost *ret, struct lb_error *err) {
   struct shared *shared = lb_need_shared(sizeof *shared);
   shared->result = -ECHILD;
@@ -320,9 +296,10 @@ int lb_cost_count(const struct lb_cost_plan *plan, struct lb_cost *ret, struct l
     shared->result = r;
     _exit(0);
   }
-  int r = pid;
+  int r = pid, status;
   if (pid < 0) lb_refuse(err, "no process: %s", strerror(-pid));
-  else if (!await_end(pid)) r = lb_error(err, -ETIMEDOUT, "it did not end within %d s", LIMIT_S);
+  else if (!lb_process_await(pid, lb_clock_ns() + LIMIT_S * LB_NS_PER_S, &status))
+    r = lb_error(err, -ETIMEDOUT, "it did not end within %d s", LIMIT_S);
   else r = shared->result, *err = shared->err;
   *ret = shared->cost;
   munmap(shared, sizeof *shared);
