@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "base/text.h"
 
 enum {
@@ -42,24 +43,24 @@ static void last_words(int out, char *ret, size_t size) {
   lb_text_printable(last ? last + 1 : text, ret, size);
 }
 
-/* Runs one to its end. What it starts may go on. */
 int lb_guardian_command(enum lb_mandate_verb verb, const struct lb_guardian_fault *f, struct lb_error *err) {
   int64_t offset_ms = verb == LB_MAY_CLOCK && f->ordered_back ? -f->offset_ms : f->offset_ms;
   const char *line = lb_own_operator_command(lb_guardian.rules, verb, f->ward, f->other, offset_ms);
   int out = memfd_create("command", MFD_CLOEXEC), status = 0;
   char said[300];
-  pid_t pid = fork(), r;
+  pid_t pid = fork();
   if (pid == 0) be_command(line, out);
-  lb_ns deadline = lb_clock_ns() + COMMAND_MS * LB_NS_PER_MS;
-  while ((r = waitpid(pid, &status, WNOHANG)) == 0 && lb_clock_ns() < deadline)
-    lb_clock_sleep_until(lb_clock_ns() + 2 * LB_NS_PER_MS);
-  if (r == 0) kill(-pid, SIGKILL), waitpid(pid, NULL, 0);
+  int error = pid < 0 ? errno : 0;
+  bool ended = pid > 0 && lb_process_await(pid, lb_clock_ns() + COMMAND_MS * LB_NS_PER_MS, &status);
   last_words(out, said, sizeof said);
   close(out);
-  if (r == 0)
+  if (error)
+    return lb_error(err, -error, "%s %s: its command could not be started: %s", lb_mandate_verbs[verb],
+                    lb_guardian_name(f->ward), strerror(error));
+  if (!ended)
     return lb_error(err, -ETIMEDOUT, "%s %s: its command did not end within %d s", lb_mandate_verbs[verb],
                     lb_guardian_name(f->ward), COMMAND_MS / 1000);
-  if (r == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0) return 0;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return 0;
   return lb_error(err, -EIO, "%s %s: its command ended with %d%s%s", lb_mandate_verbs[verb], lb_guardian_name(f->ward),
                   WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), said[0] ? ": " : "", said);
 }

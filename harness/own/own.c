@@ -8,14 +8,10 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -273,30 +269,14 @@ static _Noreturn void be_asker(const struct lb_own *own, struct lb_env *env, boo
   _exit(0);
 }
 
-/* The pipe ends with the child. */
-static void await(pid_t pid, int fd, lb_ns until) {
-  struct pollfd end = {.fd = fd, .events = POLLIN};
-  for (;;) {
-    lb_ns now = lb_clock_ns();
-    if (now >= until) break;
-    if (poll(&end, 1, (int)((until - now) / LB_NS_PER_MS) + 1) != -1 || errno != EINTR) break;
-  }
-  kill(pid, SIGKILL);
-  while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
-  }
-}
-
 static int ask_in_child(const struct lb_own *own, struct lb_env *env, bool clean, struct answer *answer) {
-  int end[2];
+  int status;
   lb_ns deadline = lb_clock_ns() + (clean ? CLEAN_S : ASK_S) * LB_NS_PER_S;
-  if (pipe2(end, O_CLOEXEC) < 0) return -errno;
   answer->result = -ETIMEDOUT;
   snprintf(answer->err, sizeof answer->err, "no answer within %d s", clean ? CLEAN_S : ASK_S);
   pid_t pid = lb_process_fork();
   if (pid == 0) be_asker(own, env, clean, deadline, answer);
-  close(end[1]);
-  if (pid > 0) await(pid, end[0], deadline + GRACE_MS * LB_NS_PER_MS);
-  close(end[0]);
+  if (pid > 0) lb_process_await(pid, deadline + GRACE_MS * LB_NS_PER_MS, &status);
   return pid < 0 ? -errno : answer->result;
 }
 
