@@ -13,6 +13,7 @@ enum { LB_GUARDIAN_FAULTS_MAX = 2 * LB_MANDATE_MOST };
 struct lb_guardian_fault {
   enum lb_mandate_verb verb;
   size_t ward, other;
+  size_t touches; /* the ward that counts for at-once: one end of a link */
   int64_t offset_ms;
   lb_ns since;
   unsigned number;    /* in the journal */

@@ -7,13 +7,11 @@
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -29,18 +27,24 @@ enum {
   OTHERS_ROUNDS = 10
 };
 
+static bool takes_connection(const struct addrinfo *at) {
+  int fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), error = 0;
+  socklen_t size = sizeof error;
+  struct pollfd p = {.fd = fd, .events = POLLOUT};
+  bool yes = fd >= 0 && (connect(fd, at->ai_addr, at->ai_addrlen) == 0 || errno == EINPROGRESS) &&
+             poll(&p, 1, ASK_MS) > 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
+  if (fd >= 0) close(fd);
+  return yes;
+}
+
+/* "localhost" may be ::1 first, where no server listens. */
 static bool accepts(const struct lb_own_address *at) {
   struct addrinfo like = {.ai_socktype = SOCK_STREAM}, *found;
   char port[8];
   bool yes = false;
   snprintf(port, sizeof port, "%u", (unsigned)at->port);
   if (getaddrinfo(at->host, port, &like, &found) != 0) return false;
-  int fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), error = 0;
-  socklen_t size = sizeof error;
-  struct pollfd p = {.fd = fd, .events = POLLOUT};
-  if (fd >= 0 && (connect(fd, found->ai_addr, found->ai_addrlen) == 0 || errno == EINPROGRESS))
-    yes = poll(&p, 1, ASK_MS) > 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
-  if (fd >= 0) close(fd);
+  for (const struct addrinfo *one = found; one && !yes; one = one->ai_next) yes = takes_connection(one);
   freeaddrinfo(found);
   return yes;
 }
@@ -56,7 +60,7 @@ static bool is_up_with(const struct lb_family *family, struct lb_cluster *cluste
          family->caught_up(cluster, index, leader, soon()) == 0;
 }
 
-/* In the child: what the proof of this verb needs. A server that does not answer is asked nothing more. */
+/* In the child. */
 static void look(enum lb_mandate_verb verb, size_t ward, size_t other, struct lb_guardian_look *ret) {
   static struct lb_cluster cluster;
   size_t index, end = 0;
@@ -69,6 +73,7 @@ static void look(enum lb_mandate_verb verb, size_t ward, size_t other, struct lb
   if (linked) {
     ret->left = has_left(family, &cluster, index) + has_left(family, &cluster, end);
     ret->follows = is_up_with(family, &cluster, index, end) + 2 * is_up_with(family, &cluster, end, index);
+    ret->tells = ret->follows || (family->left && index < cluster.data_count && end < cluster.data_count);
   }
   if (!ret->accepts) return;
   ret->answers = !family->answers || index >= cluster.data_count || family->answers(&cluster, index, soon()) == 0;
@@ -81,14 +86,10 @@ static void look(enum lb_mandate_verb verb, size_t ward, size_t other, struct lb
   if (primary >= 0) ret->primary = (int)lb_own_operator_ward(lb_guardian.rules, own, (size_t)primary);
 }
 
-/* True if the child ended by itself in time. */
-static bool await_child(pid_t pid, lb_ns deadline) {
+/* True if the child said so in time. */
+static bool await_child(pid_t pid, int64_t ms) {
   int status;
-  pid_t r;
-  while ((r = waitpid(pid, &status, WNOHANG)) == 0 && lb_clock_ns() < deadline)
-    lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS);
-  if (r == 0) kill(pid, SIGKILL), waitpid(pid, NULL, 0);
-  return r == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return pid > 0 && lb_process_await(pid, lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS, &status) && status == 0;
 }
 
 void lb_guardian_look_at(enum lb_mandate_verb verb, const struct lb_guardian_fault *f, struct lb_guardian_look *ret) {
@@ -96,12 +97,12 @@ void lb_guardian_look_at(enum lb_mandate_verb verb, const struct lb_guardian_fau
   seen->primary = -1;
   pid_t pid = lb_process_fork();
   if (pid == 0) look(verb, f->ward, f->other, seen), _exit(0);
-  if (pid > 0) await_child(pid, lb_clock_ns() + LOOK_MS * LB_NS_PER_MS);
+  await_child(pid, LOOK_MS);
   *ret = *seen;
   munmap(seen, sizeof *seen);
 }
 
-/* Whether the servers of one kind are well: each answers, one decides, and the others have all of it. */
+/* The servers of one kind. */
 static bool is_well(struct lb_own *own, char *why, size_t size) {
   static struct lb_cluster cluster;
   const struct lb_family *family = own->topology.family;
@@ -132,7 +133,7 @@ bool lb_guardian_look_are_well(char *why, size_t size) {
     for (size_t i = 0; well && (own = lb_own_at(i)); i++) well = is_well(own, said, 300);
     _exit(well ? 0 : 1);
   }
-  bool well = pid > 0 && await_child(pid, lb_clock_ns() + LB_SERVERS_MAX * LOOK_MS * LB_NS_PER_MS);
+  bool well = await_child(pid, LB_SERVERS_MAX * LOOK_MS);
   if (!well) snprintf(why, size, "%s", said[0] ? said : "the servers do not answer");
   munmap(said, 300);
   return well;
@@ -168,7 +169,7 @@ void lb_guardian_look_others(struct lb_guardian_others *ret) {
   snprintf(seen->mute, sizeof seen->mute, "your servers");
   pid_t pid = lb_process_fork();
   if (pid == 0) seen->mute[0] = '\0', ask_others_of_all(seen), _exit(0);
-  if (pid > 0) await_child(pid, lb_clock_ns() + LB_SERVERS_MAX * LOOK_MS * LB_NS_PER_MS);
+  await_child(pid, LB_SERVERS_MAX * LOOK_MS);
   *ret = *seen;
   munmap(seen, sizeof *seen);
 }
@@ -186,7 +187,6 @@ bool lb_guardian_look_is_other(const struct lb_guardian_look *now, const char *i
   return !identity[0] || (now->told && strcmp(now->identity, identity) != 0);
 }
 
-/* Whether that look shows what the verb does. */
 bool lb_guardian_look_shows(enum lb_mandate_verb verb, const struct lb_guardian_fault *f,
                             const struct lb_guardian_look *before, const struct lb_guardian_look *now) {
   int64_t moved = now->ahead_ms - before->ahead_ms, wanted = f->offset_ms;

@@ -14,6 +14,7 @@ struct lb_guardian_look {
   int primary;  /* the ward that decides; -1 = none, or it is not known */
   int left;     /* lb_family.left, of both ends of a link together */
   int follows;  /* which end has all of the other, as a bit each */
+  bool tells;   /* an end of the link would say that it is cut */
   bool has_time;
   int64_t ahead_ms; /* of the true time */
   char identity[128];

@@ -29,64 +29,98 @@ static size_t taken_back(enum lb_mandate_verb verb, const struct lb_guardian_fau
   return lb_guardian.count;
 }
 
-static bool has_touched(const size_t *wards, size_t count, size_t ward) {
-  for (size_t i = 0; i < count; i++)
-    if (wards[i] == ward) return true;
-  return false;
+/* The servers that are touched at a time: those of faults that last, and these, or what their links lead to. */
+static size_t count_touched(const struct lb_guardian_fault *new, size_t count, bool other_ends) {
+  bool touched[LB_WARDS_MAX] = {false};
+  size_t sum = 0;
+  for (size_t i = 0; i < lb_guardian.count; i++) touched[lb_guardian.fault[i].touches] = true;
+  for (size_t i = 0; i < count; i++) touched[other_ends ? new[i].other : new[i].ward] = true;
+  for (size_t i = 0; i < lb_guardian.rules->count; i++) sum += touched[i];
+  return sum;
 }
 
 /* What counts of links is the side with fewer servers: that one is cut off from the rest. */
-static int check_at_once(const struct lb_guardian_fault *new, size_t count, struct lb_error *err) {
-  size_t a[LB_GUARDIAN_FAULTS_MAX + LB_MANDATE_MOST], b[LB_GUARDIAN_FAULTS_MAX + LB_MANDATE_MOST], as = 0, bs = 0;
-  bool links = new->other < lb_guardian.rules->count;
-  for (size_t i = 0; i < lb_guardian.count; i++)
-    if (!has_touched(a, as, lb_guardian.fault[i].ward)) a[as++] = b[bs++] = lb_guardian.fault[i].ward;
-  for (size_t i = 0; i < count; i++) {
-    if (!has_touched(a, as, new[i].ward)) a[as++] = new[i].ward;
-    if (links && !has_touched(b, bs, new[i].other)) b[bs++] = new[i].other;
-  }
-  size_t touched = links && bs < as ? bs : as;
-  if (touched <= lb_guardian.rules->at_once) return 0;
+static int check_at_once(struct lb_guardian_fault *new, size_t count, struct lb_error *err) {
+  size_t sum = count_touched(new, count, false), others = sum;
+  if (new->other < lb_guardian.rules->count) others = count_touched(new, count, true);
+  for (size_t i = 0; i < count; i++) new[i].touches = others < sum ? new[i].other : new[i].ward;
+  if (others < sum) sum = others;
+  if (sum <= lb_guardian.rules->at_once) return 0;
   return lb_refuse(err, "%s: that makes %zu servers at a time, and the operator allows at-once = %zu",
-                   lb_mandate_verbs[new->verb], touched, lb_guardian.rules->at_once);
+                   lb_mandate_verbs[new->verb], sum, lb_guardian.rules->at_once);
 }
 
-/* Does it, seen before and after. A cure needs no new fault, and those of links are proved when all is over. */
+/* Where each server is fine, and a cut would show at some of its links. */
+static int look_before(struct lb_guardian_fault *new, size_t count, struct lb_guardian_look *before,
+                       struct lb_error *err) {
+  bool tells = new->verb != LB_MAY_CUT;
+  for (size_t i = 0; i < count; i++) {
+    lb_guardian_look_at(new[i].verb, &new[i], &before[i]);
+    if (!before[i].answers)
+      return lb_refuse(err, "%s: %s does not answer even before it", lb_mandate_verbs[new->verb],
+                       lb_guardian_name(new[i].ward));
+    snprintf(new[i].identity, sizeof new[i].identity, "%s", before[i].identity);
+    tells |= before[i].tells;
+  }
+  return tells ? 0
+               : lb_refuse(err, "cut %s: nothing would prove it: no server tells of that link",
+                           lb_guardian_name(new->ward));
+}
+
+static int give_commands(const struct lb_guardian_fault *new, size_t count, bool is_fault, struct lb_error *err) {
+  for (size_t i = 0; i < count; i++) {
+    if (is_fault && !lb_guardian_journal_add(&new[i], err)) return -EIO;
+    int r = lb_guardian_command(new->verb, &new[i], err);
+    if (r < 0) return r;
+  }
+  return 0;
+}
+
+/* `like` has the identity of before. */
+static int prove(const struct lb_guardian_fault *new, const struct lb_guardian_fault *like,
+                 const struct lb_guardian_look *before, struct lb_error *err) {
+  struct lb_guardian_look now;
+  const char *name = lb_guardian_name(new->ward);
+  if (!lb_guardian_look_await(new->verb, like, before, new->verb == LB_MAY_RESTART ? STARTS_MS : SHOWS_MS, &now))
+    return lb_refuse(err, "%s %s: its command ended, but %s", lb_mandate_verbs[new->verb], name,
+                     lb_guardian_look_lacks(new->verb, &now));
+  if (new->verb == LB_MAY_RESTART && now.told && !lb_guardian_look_is_other(&now, like->identity))
+    return lb_refuse(err, "restart %s: it is the one of before, so it was never killed", name);
+  return 0;
+}
+
+/* The proof is that of the undo, when all is over: a server may need other links to get well. */
+static void note_healed(const struct lb_guardian_fault *new, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    size_t old = taken_back(LB_MAY_HEAL, &new[i]);
+    if (old < lb_guardian.count) lb_guardian.fault[old].ordered_back = true;
+  }
+}
+
+static int prove_all(const struct lb_guardian_fault *new, size_t count, const struct lb_guardian_look *before,
+                     struct lb_error *err) {
+  bool is_fault = lb_mandate_undo(new->verb) < LB_MAY_COUNT;
+  size_t first = lb_guardian.count - count; /* of these, if they are faults */
+  for (size_t i = 0; i < count; i++) {
+    size_t old = taken_back(new->verb, &new[i]);
+    bool cures = old < lb_guardian.count;
+    if (new->verb == LB_MAY_CUT && !before[i].tells) continue; /* another link of the same cut does */
+    int r = prove(&new[i], cures ? &lb_guardian.fault[old] : &new[i], &before[i], err);
+    if (r < 0) return r;
+    if (cures) lb_guardian_journal_strike(old);
+    else if (is_fault) lb_guardian.fault[first + i].seen = true;
+  }
+  return 0;
+}
+
 static int act(struct lb_guardian_fault *new, size_t count, struct lb_error *err) {
   static struct lb_guardian_look before[LB_MANDATE_MOST];
-  struct lb_guardian_look now;
-  enum lb_mandate_verb verb = new->verb;
-  bool is_fault = lb_mandate_undo(verb) < LB_MAY_COUNT, blind = false;
+  bool is_fault = lb_mandate_undo(new->verb) < LB_MAY_COUNT;
   int r = is_fault ? check_at_once(new, count, err) : 0;
-  for (size_t i = 0; i < count && r == 0 && is_fault; i++) {
-    lb_guardian_look_at(verb, &new[i], &before[i]);
-    snprintf(new[i].identity, sizeof new[i].identity, "%s", before[i].identity);
-    if (!before[i].answers)
-      r = lb_refuse(err, "%s: %s does not answer even before it", lb_mandate_verbs[verb],
-                    lb_guardian_name(new[i].ward));
-  }
-  for (size_t i = 0; i < count && r == 0; i++)
-    if (is_fault && !lb_guardian_journal_add(&new[i], err)) r = -EIO;
-    else r = lb_guardian_command(verb, &new[i], err);
-  for (size_t i = 0; i < count && r == 0; i++) {
-    size_t old = taken_back(verb, &new[i]);
-    const struct lb_guardian_fault *like = old < lb_guardian.count ? &lb_guardian.fault[old] : &new[i];
-    int64_t within_ms = verb == LB_MAY_RESTART ? STARTS_MS : SHOWS_MS;
-    if (verb == LB_MAY_HEAL) {
-      for (size_t k = 0; k < lb_guardian.count; k++) lb_guardian.fault[k].ordered_back |= k == old;
-      continue;
-    }
-    blind = verb == LB_MAY_CUT && before[i].follows == 0 && before[i].left == 0 && count > 1;
-    if (blind) continue; /* ends that say nothing of each other; another link of the same order speaks */
-    if (!lb_guardian_look_await(verb, like, &before[i], within_ms, &now))
-      r = lb_refuse(err, "%s %s: its command ended, but %s", lb_mandate_verbs[verb], lb_guardian_name(new[i].ward),
-                    lb_guardian_look_lacks(verb, &now));
-    else if (verb == LB_MAY_RESTART && now.told && !lb_guardian_look_is_other(&now, like->identity))
-      r = lb_refuse(err, "restart %s: it is the one of before, so it was never killed", lb_guardian_name(new[i].ward));
-    else if (old < lb_guardian.count) lb_guardian_journal_strike(old);
-    else if (is_fault) lb_guardian.fault[lb_guardian.count - count + i].seen = true;
-  }
-  return r;
+  if (r == 0 && is_fault) r = look_before(new, count, before, err);
+  if (r == 0) r = give_commands(new, count, is_fault, err);
+  if (r < 0 || new->verb == LB_MAY_HEAL) return note_healed(new, r < 0 ? 0 : count), r;
+  return prove_all(new, count, before, err);
 }
 
 /* A server that lives is killed first: most commands that start one do nothing then. */

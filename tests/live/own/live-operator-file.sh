@@ -130,6 +130,23 @@ check 'what the operator may not do is refused, by its verb' says "the operator 
 check 'with 2' says '^code 2$'
 check 'and nothing is left there' says '^nothing is written down$'
 
+cat >"$dir/untold.ini" <<'END'
+[scenario]
+title = a Sentinel is cut off from two servers
+guards = none
+question = Does a cut of which no server tells count?
+refuted = It does.
+min_handoffs = 0
+[workload]
+clients = 1
+ttl_ms = 3000
+[timeline]
+step = client 1 acquire within 2s
+step = cut witness 1 from all
+step = client 1 release within 2s
+[expect]
+redis-token@own-sentinel = safe: nobody else asks
+END
 # The file that `serve` writes names Sentinels, too, and has all verbs.
 serve sentinel --clocks <<'END'
 lockbench() { "$LOCKBENCH_TESTED" "$@" --sentinel "$LOCKBENCH_SENTINELS=$LOCKBENCH_SENTINEL_MASTER" --operator "$LOCKBENCH_OPERATOR"; }
@@ -138,6 +155,7 @@ lockbench run depose primary-alone primary-cut -b redis-token@own-sentinel -g no
 echo "code $?"
 "$LOCKBENCH_TESTED" explain "$dir/all" primary-cut
 [ -z "$(journal)" ] && echo 'nothing is written down'
+lockbench run "$dir/untold.ini" -b redis-token@own-sentinel -n 1 --yes -o "$dir/untold" 2>&1
 
 export XDG_STATE_HOME="$dir/clocks"
 lockbench clean
@@ -153,6 +171,7 @@ check 'by order, and by cuts from all servers' is "$(verdicts all)" \
 check 'the cut reaches Sentinels' says 'FAULT  *cut primary from all: redis-. from redis-., redis-., sentinel-1, sentinel-2, sentinel-3  (proved'
 check 'and all is undone' says '^nothing is written down$'
 check 'clean asks Sentinels again once its commands have been given' says '^of Sentinel: undone: 1 fault of an earlier run$'
+check 'a cut of which no server tells is not made' gives untold 'cut sentinel-1: nothing would prove it'
 check 'a clock that was set back before is not set back again' says '^a clock that is right stays right$'
 
 if command -v etcd >/dev/null; then
