@@ -278,7 +278,7 @@ int lb_cli_operator_read(const struct lb_args *args);
 int lb_cli_operator_reserve(const struct lb_args *args);
 int lb_cli_operator_meet(const struct lb_args *args);
 /* Shows the commands of the plan and asks whether they are allowed; with --list it only shows them. */
-int lb_cli_operator_consent(const struct lb_args *args, const struct lb_plan *plan, bool *ret_listed);
+int lb_cli_operator_consent(const struct lb_args *args, const struct lb_plan *plan);
 /* Around a run: starts the guardian, and ends it when all is undone. `code` is that of the run. */
 int lb_cli_operator_begin(const struct lb_args *args, const struct lb_plan *plan);
 int lb_cli_operator_end(int code);

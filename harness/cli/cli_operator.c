@@ -51,13 +51,18 @@ static unsigned orders_in(const struct lb_plan *plan) {
   return orders;
 }
 
+/* A link is cut from either end, and a clock is set forward and back. */
+static void print_order(FILE *out, enum lb_mandate_verb verb, size_t ward) {
+  bool links = verb == LB_MAY_CUT || verb == LB_MAY_HEAL;
+  for (size_t k = 0; k < rules.count && links; k++)
+    if (k != ward) fprintf(out, "  %s\n", lb_own_operator_command(&rules, verb, ward, k, 0));
+  if (!links) fprintf(out, "  %s\n", lb_own_operator_command(&rules, verb, ward, ward, OFFSET_MS));
+  if (verb == LB_MAY_CLOCK) fprintf(out, "  %s\n", lb_own_operator_command(&rules, verb, ward, ward, -OFFSET_MS));
+}
+
 static void print_orders(FILE *out, unsigned orders) {
   for (unsigned v = 0; v < LB_MAY_COUNT; v++)
-    for (size_t i = 0; i < rules.count && orders >> v & 1; i++) {
-      bool links = v == LB_MAY_CUT || v == LB_MAY_HEAL;
-      for (size_t k = links ? i + 1 : i; k < (links ? rules.count : i + 1); k++)
-        fprintf(out, "  %s\n", lb_own_operator_command(&rules, (enum lb_mandate_verb)v, i, k, OFFSET_MS));
-    }
+    for (size_t i = 0; i < rules.count && orders >> v & 1; i++) print_order(out, (enum lb_mandate_verb)v, i);
 }
 
 static bool is_allowed(void) {
@@ -76,9 +81,8 @@ static int check_others(void) {
   return r < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", err.text) : 0;
 }
 
-int lb_cli_operator_consent(const struct lb_args *args, const struct lb_plan *plan, bool *ret_listed) {
+int lb_cli_operator_consent(const struct lb_args *args, const struct lb_plan *plan) {
   unsigned orders = orders_in(plan);
-  *ret_listed = args->list;
   if (!args->operator_file || (!orders && !args->list)) return 0;
   fprintf(args->list ? stdout : stderr,
           "%s some of these commands, at most %zu server%s at a time, undone after %lld s:\n",

@@ -475,10 +475,10 @@ int lb_cli_carry_out(const struct lb_order *order) {
       lb_complain(0, "runs %s, the lock to use on these servers; -b all runs the others, too", own);
     code = check_orders(&plan, order->args->hook);
     if (code == 0 && order->begin) code = order->begin(order->data, &plan);
-    bool listed = false;
-    if (code == 0) code = lb_cli_operator_consent(order->args, &plan, &listed);
-    if (code == 0 && !listed) code = lb_cli_operator_begin(order->args, &plan);
-    if (code == 0 && !listed)
+    bool runs = !order->args->list;
+    if (code == 0) code = lb_cli_operator_consent(order->args, &plan);
+    if (code == 0 && runs) code = lb_cli_operator_begin(order->args, &plan);
+    if (code == 0 && runs)
       code = lb_cli_operator_end(order->args->against ? take_turns(&plan, order->args) : execute(&plan, order, shard));
     lb_plan_clear(&plan);
   }

@@ -71,13 +71,14 @@ static int begin_section(void *to, const char *name, int line, struct lb_error *
 }
 
 static int put_may(struct lb_own_operator *o, const char *value, struct lb_error *err) {
-  char copy[400], *words[LB_MAY_COUNT + 1];
+  char copy[400], all[100], *words[LB_MAY_COUNT + 1];
   snprintf(copy, sizeof copy, "%s", value);
   for (char *c = copy; *c; c++)
     if (*c == ',') *c = ' ';
   size_t count = lb_text_split_words(copy, words, LB_MAY_COUNT);
   if (count == 0 || count > LB_MAY_COUNT)
-    return lb_refuse(err, "may = %s: expected some of kill, restart, pause, resume, cut, heal, clock, depose", value);
+    return lb_refuse(err, "may = %s: expected some of %s", value,
+                     lb_mandate_say((1u << LB_MAY_COUNT) - 1, all, sizeof all));
   for (size_t i = 0; i < count; i++) {
     int verb = lb_own_file_find("verb", words[i], lb_mandate_verbs, LB_MAY_COUNT, err);
     if (verb < 0) return verb;

@@ -37,7 +37,7 @@ static const struct {
     {"may = kill\n", ":1: expected a section before it"},
     {"[operator\n", ":1: a section without its ]"},
     {"[operator]\nmay kill\n", ":2: expected a [section], or KEY = VALUE"},
-    {"[operator]\nmay =\n", ":2: may = : expected some of kill"},
+    {"[operator]\nmay =\n", ":2: may = : expected some of kill, restart, pause, resume, cut, heal, clock and depose"},
     {"[operator]\nmay = kil\n", ":2: unknown verb 'kil', did you mean 'kill'?"},
     {"[operator]\nmay = kill, power-off\n", ":2: unknown verb 'power-off', expected kill, restart, ..."},
     {"[operator]\nmai = kill\n", ":2: unknown key 'mai', did you mean 'may'?"},
