@@ -153,13 +153,19 @@ static size_t most_of(struct lb_role role, const struct lb_topology *t) {
   }
 }
 
+/* Whether it waits for a promotion, and these servers of the user have no operator or program that gives one. */
+static bool lacks_promoter(const struct lb_step *step, const struct lb_topology *t) {
+  bool waits =
+      lb_step_needs(step, LB_NEED_FAILOVER) || step->verb == LB_STEP_LET_FAILOVER || lb_step_later_primary(step);
+  bool ordered = t->own && t->data_count > 1 && lb_topology_find(t->stands_for)->family->orders.promote;
+  return waits && ordered && !(t->mandate && t->mandate->fails_over);
+}
+
 /* True with the reason in `why` if the step would touch the user's servers, and their owner has not allowed it. */
 static bool hurts(const struct lb_step *step, const struct lb_topology *t, struct lb_error *why) {
   char verbs[100];
   const struct lb_mandate *mandate = t->mandate;
-  bool promoted = t->own && t->data_count > 1 && lb_topology_find(t->stands_for)->family->orders.promote;
-  if (promoted && !(mandate && mandate->fails_over) &&
-      (lb_step_needs(step, LB_NEED_FAILOVER) || step->verb == LB_STEP_LET_FAILOVER))
+  if (lacks_promoter(step, t))
     return lb_refuse(
         why, "'%s': nobody promotes a server of your own (fails-over = yes in an operator's file: somebody does)",
         step->text);
