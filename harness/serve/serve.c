@@ -326,15 +326,13 @@ static void do_lines(struct lb_serve *v, struct prompt *p) {
 
 /* ---- serving ----------------------------------------------------------------------------------------------- */
 
-static void put_variable(void *to, const char *name, const char *value) { fprintf(to, "%s='%s'\n", name, value); }
-
 static void greet(const struct lb_serve *v) {
   const struct lb_serve_plan *plan = v->plan;
   if (plan->command) {
     fprintf(plan->notes, "lockbench: %s serves; from another terminal: " LB_SERVE_VARIABLE "=%s %s fault 'STEP'\n",
             plan->topology->name, v->socket_path, lb_process_called());
   } else {
-    lb_serve_env(v, put_variable, plan->out);
+    lb_serve_env_print(v, plan->out);
     fputs("`help` lists what can be asked\n", plan->out);
   }
   if (!v->stage.net.separate)
@@ -386,6 +384,7 @@ int lb_serve_run(const struct lb_serve_plan *plan, int *ret_status, struct lb_er
   *shared = (struct shared){.result = -ECHILD, .err.text = "the process that serves has died"};
   v = (struct lb_serve){
       .plan = plan, .socket = -1, .foreground = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp()};
+  if (readlink("/proc/self/exe", v.tool, sizeof v.tool - 1) < 0) v.tool[0] = '\0';
   fflush(NULL); /* or both processes would write it */
   pid_t pid = lb_sandbox_fork(plan->dir->alive, plan->dir->guard_pipe);
   if (pid == 0) control(&v, shared);

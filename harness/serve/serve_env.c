@@ -68,9 +68,11 @@ void lb_serve_env(const struct lb_serve *v, void (*tell)(void *to, const char *n
     snprintf(text, sizeof text, "/proc/1/fd/%d", s->client[i].host->netns);
     tell(to, name, text);
   }
-  ssize_t n = readlink("/proc/self/exe", text, sizeof text - 1);
-  text[n > 0 ? n : 0] = '\0';
-  if (n > 0) tell(to, "LOCKBENCH_TOOL", text);
+  if (v->tool[0]) tell(to, "LOCKBENCH_TOOL", v->tool);
   tell(to, LB_SERVE_VARIABLE, v->socket_path);
   tell(to, "LOCKBENCH_OPERATOR", v->operator_path);
 }
+
+static void put_variable(void *to, const char *name, const char *value) { fprintf(to, "%s='%s'\n", name, value); }
+
+void lb_serve_env_print(const struct lb_serve *v, FILE *out) { lb_serve_env(v, put_variable, out); }

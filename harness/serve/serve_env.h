@@ -7,7 +7,9 @@
 
 #include "serve_stage.h"
 
-/* "NAME=value" of each variable that says where the servers are, to `tell`. */
+/* Tells each variable that says where the servers are. */
 void lb_serve_env(const struct lb_serve *serve, void (*tell)(void *to, const char *name, const char *value), void *to);
+/* Prints them for a shell, a line each. */
+void lb_serve_env_print(const struct lb_serve *serve, FILE *out);
 
 #endif

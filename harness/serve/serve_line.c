@@ -107,8 +107,6 @@ enum { ASK_MS = 1000, LINE_BYTES = 1000 };
 
 /* ---- words ------------------------------------------------------------------------------------------------ */
 
-static void put_variable(void *to, const char *name, const char *value) { fprintf(to, "%s='%s'\n", name, value); }
-
 static void put_server(struct lb_serve *v, size_t i, int primary, FILE *out) {
   struct lb_server *server = &v->stage.cluster.server[i];
   fprintf(out, "%-12s %s:%u  ", server->name, server->host->address, (unsigned)server->port);
@@ -159,7 +157,7 @@ static bool do_word(struct lb_serve *v, const char *line, FILE *out) {
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (strcmp(line, words[i].word) == 0) return words[i].put(v, out), true;
   if (strcmp(line, "env") != 0) return false;
-  lb_serve_env(v, put_variable, out);
+  lb_serve_env_print(v, out);
   return true;
 }
 

@@ -22,6 +22,7 @@ struct lb_serve {
   size_t step_count;
   char **environ; /* of the user, before anything was taken out of it */
   char socket_path[LB_SERVE_PATH], operator_path[LB_SERVE_PATH + 20];
+  char tool[4096]; /* this program; "" = it is not known */
   int socket;
   bool foreground; /* our process group has the terminal */
 };
