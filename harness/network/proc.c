@@ -32,6 +32,7 @@
 #include "base/need.h"
 #include "proctree.h"
 #include "root.h"
+#include "sparse.h"
 
 #define NOBODY 65534
 
@@ -55,11 +56,24 @@ struct launch {
   const char *keep[3];   /* what it sees of our files in a root of its own */
   int netns;             /* descriptor of the network namespace; -1 = ours */
   bool unprivileged;     /* the program must see a uid that is not 0 */
+  bool sparse;           /* it takes no room on disk ahead */
   int gate;              /* socket to the keeper of its syncs; -1 = they do not stall */
   pid_t parent;          /* with which it dies */
 };
 
-enum launch_step { AT_SIGNALS, AT_LOG, AT_NETWORK, AT_ROOT, AT_FOLDER, AT_USER, AT_REACH, AT_PARENT, AT_DISK, AT_EXEC };
+enum launch_step {
+  AT_SIGNALS,
+  AT_LOG,
+  AT_NETWORK,
+  AT_ROOT,
+  AT_FOLDER,
+  AT_USER,
+  AT_REACH,
+  AT_PARENT,
+  AT_DISK,
+  AT_SPARSE,
+  AT_EXEC
+};
 static const char *const step_name[] = {
     [AT_SIGNALS] = "resetting signals",
     [AT_LOG] = "opening its log",
@@ -70,6 +84,7 @@ static const char *const step_name[] = {
     [AT_REACH] = "reaching its folder as uid 65534",
     [AT_PARENT] = "its parent died",
     [AT_DISK] = "letting its disk be stalled",
+    [AT_SPARSE] = "refusing it room ahead",
     [AT_EXEC] = "exec",
 };
 
@@ -176,6 +191,8 @@ static int prepare(const struct launch *l, enum launch_step *step) {
   if ((r = follow_parent(l->parent)) < 0) return r;
   *step = AT_DISK;
   if (l->gate >= 0 && (r = lb_stall_enter(l->gate)) < 0) return r;
+  *step = AT_SPARSE;
+  if (l->sparse && (r = lb_sparse_enter()) < 0) return r;
   *step = AT_EXEC;
   close_range(3, ~0U, CLOSE_RANGE_CLOEXEC); /* the report pipe must live until exec succeeds */
   execve(l->path, (char *const *)l->argv, l->env);
@@ -313,6 +330,7 @@ int lb_proc_start(struct lb_proc *proc, const struct lb_proc_plan *plan, struct 
                      .log = plan->log,
                      .netns = plan->host ? plan->host->netns : -1,
                      .unprivileged = plan->unprivileged,
+                     .sparse = plan->sparse,
                      .gate = -1,
                      .parent = getpid()};
   l.path = plan->root ? lb_need_text(name) : lb_proc_find(name, NULL);

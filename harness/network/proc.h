@@ -39,6 +39,7 @@ struct lb_proc_plan {
   bool
       unprivileged; /* run under another, non-zero uid (PostgreSQL refuses uid 0); files below `dir` are made its own */
   struct lb_stall *stall;       /* its disk may stall; NULL: it may not */
+  bool sparse;                  /* it takes no room on disk ahead (sparse.h) */
   const char *const *env_extra; /* NULL-terminated "NAME=value" list, or NULL */
 };
 

@@ -23,8 +23,11 @@
 
 /* A leader looks once per election timeout, and steps down if it heard of no majority since the look before. A fifth of
  * that passes between heartbeats. So a member that a busy machine did not schedule for a while is not taken for dead. A
- * lease is 3/2 of the election timeout long at least, in whole seconds. */
+ * lease is 3/2 of the election timeout long at least, in whole seconds. A log in memory grows as it is written: etcd would
+ * take room for 128 MB at each start. */
 #define ELECTION "--election-timeout="
+#define LOG "room of its log: "
+#define SPARSE "as written"
 static const struct lb_setting settings[] = {
     {.name = "--heartbeat-interval=", .stock = "100", .faults = "100", .measured = "100", .place = LB_SETTING_PROGRAM},
     {.name = ELECTION, .stock = "1000", .faults = "500", .measured = "1000", .place = LB_SETTING_PROGRAM},
@@ -34,15 +37,25 @@ static const struct lb_setting settings[] = {
      .faults = "stderr",
      .measured = "stderr",
      .place = LB_SETTING_PROGRAM},
+    {.name = LOG,
+     .stock = "ahead",
+     .faults = "ahead",
+     .measured = "ahead",
+     .unsynced = SPARSE,
+     .place = LB_SETTING_ELSEWHERE},
     {0},
 };
 enum { OPTIONS_MAX = sizeof settings / sizeof *settings, URL_MAX = 80, MEMBER_MAX = 120 };
 
-static int64_t least_ttl_ms(const struct lb_topology *topology, bool measured) {
+static const char *setting(const char *name, bool measured, bool durable) {
   const struct lb_setting *row = settings;
+  while (strcmp(row->name, name) != 0) row++;
+  return lb_setting_value(row, measured, durable);
+}
+
+static int64_t least_ttl_ms(const struct lb_topology *topology, bool measured) {
   (void)topology;
-  while (strcmp(row->name, ELECTION) != 0) row++;
-  return (strtoll(lb_setting_value(row, measured, true), NULL, 10) * 3 / 2 + 999) / 1000 * 1000;
+  return (strtoll(setting(ELECTION, measured, true), NULL, 10) * 3 / 2 + 999) / 1000 * 1000;
 }
 
 /* ---- starting -------------------------------------------------------------------------------- */
@@ -95,6 +108,8 @@ static int launch(struct lb_cluster *cluster, size_t index) {
   size_t count = 1 + lb_setting_options(cluster, settings, texts, argv + 1, OPTIONS_MAX);
   memcpy(argv + count, fixed, sizeof fixed);
   server->env = no_proxy;
+  /* A disk that is to be filled has its log reserved, as with a user. */
+  server->sparse = !server->own_disk && strcmp(setting(LOG, cluster->measured, cluster->durable), SPARSE) == 0;
   return lb_server_start(cluster, server, argv, NULL, false);
 }
 

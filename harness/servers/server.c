@@ -124,6 +124,7 @@ int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const 
                                                .keep = cluster->cache_dir,
                                                .unprivileged = unprivileged,
                                                .stall = server->stall,
+                                               .sparse = server->sparse,
                                                .env_extra = env},
                         &cluster->err);
   free(program);

@@ -33,6 +33,7 @@ struct lb_server {
   struct lb_stall *stall;       /* its disk, which may stall; NULL = it may not */
   bool wiped;                   /* its files were removed, so it does not begin a cluster: it joins one */
   bool own_disk;                /* its folder is a file system of its own, which may be filled (room.h) */
+  bool sparse;                  /* it takes no room on disk ahead (network/sparse.h) */
   struct lb_disk_page *counted; /* what it writes, see lb_disk_watch; NULL = not counted */
   struct lb_skew *skew; /* its clocks, see lb_server_skew; NULL = true ones, it runs without the preload library */
   struct lb_proc proc;
