@@ -128,13 +128,33 @@ static const char *speaker(const struct lb_stage *s, size_t index, char name[32]
   return name;
 }
 
+/* A client of ours gave up behind its deadline, and a stall explains it: no client asked while the lock may have been
+ * free. A fault makes a client late, too, but the machine does not stall with it. */
+static bool was_late(const struct lb_stage *s, const struct lb_outcome *out, size_t *ret_client) {
+  for (size_t i = 0; i < s->client_count && !(s->plan->protocol->traits & LB_TRAIT_FOREIGN); i++) {
+    lb_ns late_ns = atomic_load(&s->memory->state[i].late_ns);
+    *ret_client = i;
+    if (late_ns > LATE_NS && out->stall_ns >= STALL_NS && out->stall_ns >= (uint64_t)late_ns) return true;
+  }
+  return false;
+}
+
+/* The grant came later by no more than a stall takes, or on a machine that kept a client of ours from its deadline. */
+static bool is_delayed_by_stall(const struct lb_stage *s, const struct lb_outcome *out, lb_ns late_ns) {
+  size_t late;
+  return (out->stall_ns >= STALL_NS && out->stall_ns >= (uint64_t)late_ns) || was_late(s, out, &late);
+}
+
 /* No client got the lock in time. The timeline has asked again (timeline.c): would one have got it later? */
 static void decide_closing(const struct lb_stage *s, const char *what, struct lb_outcome *out) {
   struct lb_closing closing;
   char name[32];
   lb_evidence_closing(&s->history, (uint64_t)s->plan->scenario->ttl_ms * LB_NS_PER_MS, &closing);
   double asked_s = (double)(closing.at - closing.begin) / 1e9;
-  if (closing.end == LB_CLOSING_GRANTED)
+  if (closing.end == LB_CLOSING_GRANTED && is_delayed_by_stall(s, out, (lb_ns)(closing.at - closing.begin)))
+    decide(out, LB_UNDECIDED, "%s; %s was granted %.1f s later, but the machine stalled for %.0f ms", what,
+           speaker(s, closing.client, name), asked_s, (double)out->stall_ns / 1e6);
+  else if (closing.end == LB_CLOSING_GRANTED)
     decide(out, LB_DELAYED, "%s; %s was granted %.1f s later", what, speaker(s, closing.client, name), asked_s);
   else if (closing.end == LB_CLOSING_REFUSED)
     decide(out, LB_STUCK, "%s, nor for %.1f s more, though every lease and session should be over that is not kept up",
@@ -337,17 +357,6 @@ static bool was_tested(const struct lb_stage *s, struct lb_error *why) {
   return false;
 }
 
-/* A client of ours gave up behind its deadline, and a stall explains it: no client asked while the lock may have been free.
- * A fault makes a client late, too, but the machine does not stall with it. */
-static bool was_late(const struct lb_stage *s, const struct lb_outcome *out, size_t *ret_client) {
-  for (size_t i = 0; i < s->client_count && !(s->plan->protocol->traits & LB_TRAIT_FOREIGN); i++) {
-    lb_ns late_ns = atomic_load(&s->memory->state[i].late_ns);
-    *ret_client = i;
-    if (late_ns > LATE_NS && out->stall_ns >= STALL_NS && out->stall_ns >= (uint64_t)late_ns) return true;
-  }
-  return false;
-}
-
 /* Nothing went wrong: was anything put to the test, on a machine that kept time? */
 static void decide_safe(const struct lb_stage *s, const struct lb_judgement *found, struct lb_outcome *out) {
   const struct lb_scenario *scenario = s->plan->scenario;
@@ -393,7 +402,8 @@ static void decide_safe(const struct lb_stage *s, const struct lb_judgement *fou
  *             nothing although no client had a right to the lock; or under a load no client was granted for longer
  *             than it allows; or one client waited for longer than the scenario allows while others were granted.
  *             Delayed: a client was granted after that. Stuck: none was, though every lease and session without
- *             renewal had ended. Undecided: there was no time to see that (lb_evidence_closing())
+ *             renewal had ended. Undecided: there was no time to see that (lb_evidence_closing()), or a stall explains
+ *             the delay
  *  undecided  nothing was put to the test: no grant (at all, or while it was measured); fewer hand-offs than the
  *             scenario asks for; in a timeline no client that asked while another one held and was answered, or none
  *             while a clock was wrong or since a restart; a contender that no holder kept out; where no two held at once, not what the scenario asks of a safe

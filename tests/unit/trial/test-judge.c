@@ -352,6 +352,24 @@ STATES(a_step_in_vain_is_delayed_if_somebody_is_granted_after_it, two_holds_apar
        lb_stage_doubt(&w->stage, LB_STUCK, "no failover"), asks_again(100, 130, LB_EV_GRANTED),
        decides(LB_DELAYED, "no failover; client-1 was granted 0.0 s later"));
 
+/* The grant of a step that waited in vain came so much later. */
+static void granted_later(int64_t later_ms, lb_ns late_ns, uint64_t stall_ns) {
+  w->out.stall_ns = stall_ns;
+  two_holds_apart();
+  w->stage.memory->state[1].late_ns = late_ns;
+  lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
+  asks_again(100, 100 + later_ms, LB_EV_GRANTED);
+}
+
+STATES(what_comes_late_by_a_stall_is_no_delay, granted_later(120, 0, 120 * MS),
+       decides(LB_UNDECIDED, "no failover; client-1 was granted 0.1 s later, but the machine stalled for 120 ms"));
+STATES(what_comes_later_than_a_stall_is_delayed, granted_later(121, 0, 120 * MS),
+       decides(LB_DELAYED, "no failover; client-1 was granted 0.1 s later"));
+STATES(an_everyday_stall_explains_no_delay, granted_later(30, 0, 99 * MS),
+       decides(LB_DELAYED, "no failover; client-1 was granted 0.0 s later"));
+STATES(who_slept_through_its_deadline_is_not_delayed, granted_later(800, 21 * MS, 120 * MS),
+       decides(LB_UNDECIDED, "no failover; client-1 was granted 0.8 s later, but the machine stalled for 120 ms"));
+
 /* Not by default: who was not asked for long enough may have been free a moment later. */
 TEST(what_ends_before_a_lease_could_is_undecided) {
   two_holds_apart();
