@@ -145,6 +145,7 @@ static void note_other_grant(struct sweep *s, const struct key *k, const struct 
 static void set_lease(struct sweep *s, struct pair *p, const struct lb_event *e) {
   p->endless = !(e->flags & LB_EVF_UNTIL);
   p->until = e->until;
+  p->silent = false;
   touch(s, p->key);
 }
 
@@ -221,6 +222,19 @@ static void renew(struct sweep *s, const struct lb_event *e) {
   else s->check->revived |= p->lost && s->keys[e->key].holders > 0;
 }
 
+/* A library that renews unseen does so as long as it reaches a server: until when is known only while it does not. */
+static void fall_silent(struct sweep *s, const struct lb_event *e) {
+  bool silent = e->flags & LB_EVF_UNTIL;
+  for (uint32_t i = s->client_pairs[e->client]; i != NONE; i = s->pairs[i].next_of_client) {
+    struct pair *p = &s->pairs[i];
+    if (!p->holds || (silent ? !p->endless : !p->silent || p->until <= e->t)) continue;
+    p->endless = !silent;
+    p->silent = silent;
+    p->until = e->until;
+    touch(s, p->key);
+  }
+}
+
 /* Ends every hold of the client, whatever the key, and leaves an orphan at each key that it held. */
 static void crash(struct sweep *s, const struct lb_event *e, size_t event) {
   uint32_t number = s->client_pairs[e->client];
@@ -249,6 +263,7 @@ static void apply(struct sweep *s, const struct lb_event *e, size_t event) {
     case LB_EV_LOST: lose(s, e, event); break;
     case LB_EV_EXPIRED: expire(s, e, event); break;
     case LB_EV_CRASH: crash(s, e, event); break;
+    case LB_EV_SILENT: fall_silent(s, e); break;
     case LB_EV_SHORTENED: s->check->shortened = true; break;
     default: break;
   }

@@ -41,6 +41,7 @@ struct pair { /* a client and a key: the present hold, or the last one */
   uint64_t granted_t;       /* ... and last then */
   bool endless;             /* the lease of the hold, by its latest grant or renewal: no end was said ... */
   uint64_t until;           /* ... or this one */
+  bool silent;              /* ... which is that of a silence */
   enum overlap overlap;     /* of the present hold, or of the last one */
   bool other_granted;       /* to another client, during this hold and beside its right ... */
   uint64_t other_granted_t; /* ... for the first time then */

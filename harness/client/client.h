@@ -108,6 +108,7 @@ struct lb_client { /* who it is, set before its first life; and its body, which 
   struct lb_skew *skew; /* the clocks of its host; NULL = true ones */
   char skew_file[4100]; /* that page as a file, for the programs that it starts; empty = there is none */
   struct lb_body *body; /* NULL = no life yet, or lb_client_end() */
+  bool silent;          /* the history says that it reaches no server (trial/fault.c) */
 };
 
 /* NONE -> RUNS <-> STOPPED -> KILLED or DIED -> NONE. A client that killed itself at a point counts as DIED until

@@ -69,6 +69,7 @@ enum lb_event_kind {
   LB_EV_EXPIRED, /* of a client, no fact: its hold ended with its lease, whatever the client knew */
   LB_EV_LEASES,  /* every hold of the history ends with its lease; `ms`: the length of those of which none is said */
   LB_EV_WORK_FAILED, /* of a client, no fact: its work under the lock failed or was not over in time */
+  LB_EV_SILENT, /* of a client, no fact: it reaches no server: a hold that its library renews unseen is sure to run until `until`; without that it reaches them again */
 };
 
 enum {
@@ -128,7 +129,7 @@ struct lb_event {
   };
   uint64_t fence; /* granted, read, write */
   union {
-    uint64_t until; /* granted, renewed: the client may believe it holds until then */
+    uint64_t until; /* granted, renewed: the client may believe it holds until then; silent */
     uint64_t due;   /* acquire: when it was scheduled to begin, at most t; an open loop's clients can be late */
   };
   uint32_t client; /* index into history.clients; LB_NO_NAME for a fact that is not of a client */

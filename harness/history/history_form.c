@@ -104,6 +104,7 @@ static const struct {
     [LB_EV_EXPIRED] = {"expired", false, LB_M_C | LB_M_K, 0},
     [LB_EV_LEASES] = {"leases", true, 0, LB_M_MS},
     [LB_EV_WORK_FAILED] = {"work-failed", false, LB_M_C | LB_M_K, 0},
+    [LB_EV_SILENT] = {"silent", false, LB_M_C, LB_M_UNTIL},
 };
 
 const char *lb_event_kind_name(unsigned kind) { return kind < LB_KIND_COUNT ? rules[kind].word : NULL; }

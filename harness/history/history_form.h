@@ -41,7 +41,7 @@ enum {
   LB_M_EARLY = 1 << 27,
 };
 #define LB_MEMBER_COUNT 28
-#define LB_KIND_COUNT (LB_EV_WORK_FAILED + 1)
+#define LB_KIND_COUNT (LB_EV_SILENT + 1)
 
 enum lb_member_type {
   LB_T_NUMBER,   /* uint64_t, at most 2^63 - 1 */

@@ -315,7 +315,7 @@ static int rank_of(const struct story *y, size_t i) {
     case LB_EV_REPLY: return 3;
     default:
       if (lb_event_is_fact(e)) return 1;
-      if (!has_lane(y, e->client) || (e->key != y->key && e->kind != LB_EV_CRASH)) return -1;
+      if (!has_lane(y, e->client) || (e->key != y->key && e->kind != LB_EV_CRASH && e->kind != LB_EV_SILENT)) return -1;
       if (is_needed(y, i)) return 0;
   }
   switch (e->kind) {
@@ -329,6 +329,7 @@ static int rank_of(const struct story *y, size_t i) {
     case LB_EV_TIMEOUT:
     case LB_EV_BUSY:
     case LB_EV_READ:
+    case LB_EV_SILENT:
     case LB_EV_RELEASE: return 1;
     case LB_EV_ACQUIRE: return 2;
     case LB_EV_RENEWED: return rank_of_renewal(y, i);
@@ -529,6 +530,7 @@ static void put_facts(const struct story *y, const struct lb_event *e) {
     separator = ", ";
   }
   if (e->flags & LB_EVF_UNTIL) say(y, "%slease until %t", separator, e->until);
+  else if (e->kind == LB_EV_SILENT) say(y, "%sno more", separator);
   if (e->flags & LB_EVF_DUE && e->kind != LB_EV_CHECK) say(y, "%sdue at %t", separator, e->due);
   if (e->flags & LB_EVF_EARLY) say(y, "%sbefore it asked for the lock", separator), separator = ", ";
   if (e->flags & LB_EVF_REFUSED) say(y, "%srefused", separator);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/need.h"
+#include "network/cut.h"
 
 static const struct lb_fault *const tables[] = {lb_faults_of_cuts,      lb_faults_of_heals,      lb_faults_of_lines,
                                                 lb_faults_of_processes, lb_faults_of_machines,   lb_faults_by_hand,
@@ -64,11 +65,38 @@ static bool hits_nobody(const struct lb_doing *d) {
          d->a->server_count + d->a->client_count == 0;
 }
 
+/* ---- what a library renews unseen --------------------------------------------------------------------------------- */
+
+static bool reaches_nobody(const struct lb_stage *s, struct lb_client *client) {
+  enum lb_life life = lb_client_look(client);
+  if (life != LB_LIFE_RUNS) return life == LB_LIFE_STOPPED;
+  for (size_t i = 0; i < s->cluster.server_count; i++)
+    if (!lb_cut_parts(s->net.cuts, client->host, s->cluster.server[i].host)) return false;
+  return s->cluster.server_count > 0;
+}
+
+/* The client of a foreign lock cannot say until when it holds, if its library keeps up a session, or renews a lease by
+ * itself. Libraries renew when half the ttl is left, or before: so much is left at least when one falls silent. What ends
+ * with a connection runs on. */
+static void note_silence(struct lb_stage *s, lb_ns since) {
+  unsigned traits = s->plan->protocol->traits;
+  bool kept_up = traits & LB_TRAIT_FOREIGN && traits & LB_TRAIT_SESSION &&
+                 s->plan->topology->family->ends_by != LB_ENDS_BY_NO_CLOCK;
+  lb_ns half_ttl = (lb_ns)s->plan->scenario->ttl_ms * LB_NS_PER_MS / 2;
+  for (size_t i = 0; kept_up && i < s->client_count; i++) {
+    struct lb_client *client = &s->client[i];
+    bool silent = reaches_nobody(s, client);
+    if (silent != client->silent) lb_stage_reaches_nobody(s, client, silent ? since + half_ttl : LB_NEVER);
+    client->silent = silent;
+  }
+}
+
 /* ---- a proof that waits for a gate ------------------------------------------------------------------------------- */
 
 struct lb_kept { /* one is enough: the next fault first has it proved */
   const struct lb_step *step;
   struct lb_cast a, b;
+  lb_ns begin;
 };
 
 static bool somebody_at_gate(const struct lb_stage *s) {
@@ -77,9 +105,9 @@ static bool somebody_at_gate(const struct lb_stage *s) {
   return false;
 }
 
-static void keep(struct lb_doing *d) {
+static void keep(struct lb_doing *d, lb_ns begin) {
   struct lb_kept *kept = lb_need(malloc(sizeof *kept));
-  *kept = (struct lb_kept){.step = d->step, .a = *d->a, .b = *d->b};
+  *kept = (struct lb_kept){.step = d->step, .a = *d->a, .b = *d->b, .begin = begin};
   d->s->kept = kept;
 }
 
@@ -89,6 +117,7 @@ int lb_fault_prove_kept(struct lb_stage *s, bool now, struct lb_error *err) {
   struct lb_doing d = {.s = s, .step = kept->step, .a = &kept->a, .b = &kept->b, .err = err};
   int r = fault_for(&d)->prove(&d);
   if (r == 0) lb_stage_step(s, LB_EV_PROVED, kept->step);
+  note_silence(s, kept->begin);
   s->kept = NULL;
   free(kept);
   return r;
@@ -107,11 +136,13 @@ int lb_fault_do(struct lb_stage *s, const struct lb_step *step, const struct lb_
   lb_stage_fault(s, step);
   touch(&d);
   if (hits_nobody(&d)) return lb_doing_fail(&d, "%s: this system has no such host", step->text);
+  lb_ns begin = lb_clock_ns();
   int r = fault->act(&d);
-  if (r == 0 && fault->patient && somebody_at_gate(s)) return keep(&d), 0;
+  if (r == 0 && fault->patient && somebody_at_gate(s)) return keep(&d, begin), 0;
   if (r == 0 && fault->prove) r = fault->prove(&d);
   if (r == 0 && !fault->settles && (fault->prove || lb_step_row(step)->class == LB_STEP_FAULT))
     lb_stage_step(s, LB_EV_PROVED, step);
+  note_silence(s, begin);
   return r;
 }
 
@@ -119,5 +150,7 @@ int lb_fault_undo(struct lb_stage *s, const struct lb_step *step, const struct l
   struct lb_doing d = {.s = s, .step = step, .a = a, .err = err};
   const struct lb_fault *fault = fault_for(&d);
   lb_stage_step(s, LB_EV_OVER, step);
-  return fault && fault->undo ? fault->undo(&d) : 0;
+  int r = fault && fault->undo ? fault->undo(&d) : 0;
+  note_silence(s, lb_clock_ns());
+  return r;
 }

@@ -199,6 +199,13 @@ bool lb_stage_holds(struct lb_stage *s, const struct lb_step *step, const struct
   return fact.present;
 }
 
+void lb_stage_reaches_nobody(struct lb_stage *s, const struct lb_client *client, lb_ns until) {
+  struct lb_event event = {
+      .kind = LB_EV_SILENT, .client = client->number, .key = LB_NO_NAME, .fact = LB_NO_NAME, .until = until};
+  if (until != LB_NEVER) event.flags = LB_EVF_UNTIL;
+  lb_memory_record(s->memory, s->memory->controller, event);
+}
+
 void lb_stage_server(struct lb_stage *s, const struct lb_step *step, const struct lb_client *client,
                      const struct lb_server *server, struct lb_role of, bool plays) {
   struct lb_fact fact = tied_to(step);

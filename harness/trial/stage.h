@@ -116,6 +116,9 @@ void lb_stage_observed_at(struct lb_stage *stage, const struct lb_step *step, co
 void lb_stage_observed(struct lb_stage *stage, const struct lb_step *step, bool present);
 /* Whether a client holds, as a step saw it: it believes so, and its lease still runs. */
 bool lb_stage_holds(struct lb_stage *stage, const struct lb_step *step, const struct lb_client *client);
+/* A client reaches no server any more: what its library renews unseen is sure to run until then. LB_NEVER: it reaches one
+ * again. */
+void lb_stage_reaches_nobody(struct lb_stage *stage, const struct lb_client *client, lb_ns until);
 /* The server that a client talks to, as a step saw it; NULL = none, or several. Unless the kind of `role` is
  * LB_ROLE_NONE: whether that server plays it. */
 void lb_stage_server(struct lb_stage *stage, const struct lb_step *step, const struct lb_client *client,

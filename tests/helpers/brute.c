@@ -107,14 +107,19 @@ static uint32_t holders(const struct scene *s, uint32_t key, size_t g) {
 
 /* ---- leases ------------------------------------------------------------------------------------------------------ */
 
-/* Whether the lease of a hold runs in gap g, by the latest word in it: no end was said, or a later one. */
+/* Whether the lease of a hold runs in gap g, by the latest word in it: no end was said, or a later one. If none was said, the
+ * client's silence says one. */
 static bool lease_runs(const struct scene *s, const struct hold *hold, size_t g) {
-  const struct lb_event *word = NULL;
+  const struct lb_event *word = NULL, *silence = NULL;
   for (size_t i = hold->from; i < hold->to && s->h->events[i].t <= s->time[g]; i++) {
     const struct lb_event *e = &s->h->events[i];
     bool says = e->client == hold->client && e->key == hold->key;
-    if (says && (e->kind == LB_EV_GRANTED || e->kind == LB_EV_RENEWED)) word = e;
+    if (says && (e->kind == LB_EV_GRANTED || e->kind == LB_EV_RENEWED)) word = e, silence = NULL;
+    if (e->client != hold->client || e->kind != LB_EV_SILENT) continue;
+    if (e->flags & LB_EVF_UNTIL) silence = silence ? silence : e;
+    else if (silence && silence->until > e->t) silence = NULL;
   }
+  if (silence && !(word->flags & LB_EVF_UNTIL)) word = silence;
   return !(word->flags & LB_EVF_UNTIL) || word->until > s->time[g];
 }
 

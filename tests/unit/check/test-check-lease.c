@@ -44,6 +44,8 @@ static bool counts_of(const char *text, uint64_t episodes) {
 #define ON(t, c, key, e) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"" key "\",\"e\":\"" e "\"}\n"
 #define CRASH(t, c) "{\"t\":" #t ",\"c\":\"" c "\",\"e\":\"crash\"}\n"
 #define GRANTED(t, c, until) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"granted\",\"until\":" #until "}\n"
+#define SILENT(t, c, until) "{\"t\":" #t ",\"c\":\"" c "\",\"e\":\"silent\",\"until\":" #until "}\n"
+#define HEARD(t, c) "{\"t\":" #t ",\"c\":\"" c "\",\"e\":\"silent\"}\n"
 #define RENEWED(t, c, until) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"renewed\",\"until\":" #until "}\n"
 #define ACCESS(t, c, e, value) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"" e "\",\"value\":" #value "}\n"
 
@@ -192,6 +194,21 @@ TEST(an_overlap_that_lasts_to_the_end_counts_to_its_last_grant) {
   assert_true(counts_of(GRANTED(10, "a", 40) GRANTED(50, "b", 200) GRANTED(60, "c", 300), 1));
   assert_false(counts_of(GRANTED(10, "a", 40) GRANTED(50, "b", 60) GRANTED(60, "c", 300), 1));
 }
+
+/* Its library renews it, and nobody sees that. */
+#define KEPT_UP EVENT(10, "a", "granted")
+#define NEXT GRANTED(50, "b", 200) EVENT(60, "a", "release")
+STATES(what_a_library_keeps_up_runs_as_long_as_it_reaches_a_server, assert_true(counts(KEPT_UP NEXT)),
+       assert_false(counts_of(KEPT_UP SILENT(20, "a", 50) NEXT, 1)),
+       assert_true(counts(KEPT_UP SILENT(20, "a", 51) NEXT)),
+       assert_true(counts(KEPT_UP SILENT(20, "a", 50) HEARD(49, "a") NEXT)),
+       assert_false(counts_of(KEPT_UP SILENT(20, "a", 30) HEARD(30, "a") NEXT, 1)),
+       assert_true(counts(KEPT_UP SILENT(20, "b", 30) NEXT)));
+STATES(a_silence_takes_nothing_from_an_end_that_was_said,
+       assert_true(counts(GRANTED(10, "a", 100) SILENT(20, "a", 30) NEXT)),
+       assert_false(counts_of(GRANTED(10, "a", 40) SILENT(20, "a", 100) HEARD(30, "a") NEXT, 1)));
+STATES(the_first_silence_says_when_it_ends,
+       assert_false(counts_of(KEPT_UP SILENT(20, "a", 40) SILENT(30, "a", 90) NEXT, 1)));
 
 /* ---- who contests what ------------------------------------------------------------------------------------------- */
 

@@ -38,10 +38,10 @@ static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h, ui
   unsigned shared = seed % 5;
   static const char *const clients[] = {"a", "b", "c", "d"}, *const keys[] = {"x", "y"};
   /* Grants and releases often, so that holds meet. */
-  static const uint16_t kinds[] = {LB_EV_GRANTED, LB_EV_GRANTED, LB_EV_GRANTED,  LB_EV_GRANTED, LB_EV_RELEASE,
-                                   LB_EV_RELEASE, LB_EV_RELEASE, LB_EV_LOST,     LB_EV_CRASH,   LB_EV_READ,
-                                   LB_EV_READ,    LB_EV_WRITE,   LB_EV_WRITE,    LB_EV_UNKNOWN, LB_EV_FAULT,
-                                   LB_EV_NOTE,    LB_EV_ACQUIRE, LB_EV_RELEASED, LB_EV_RENEWED, LB_EV_EXPIRED};
+  static const uint16_t kinds[] = {
+      LB_EV_GRANTED, LB_EV_GRANTED, LB_EV_GRANTED, LB_EV_GRANTED,  LB_EV_RELEASE, LB_EV_RELEASE, LB_EV_RELEASE,
+      LB_EV_LOST,    LB_EV_CRASH,   LB_EV_READ,    LB_EV_READ,     LB_EV_WRITE,   LB_EV_WRITE,   LB_EV_UNKNOWN,
+      LB_EV_FAULT,   LB_EV_NOTE,    LB_EV_ACQUIRE, LB_EV_RELEASED, LB_EV_RENEWED, LB_EV_EXPIRED, LB_EV_SILENT};
   struct lb_event e = {.t = lb_rng_below(rng, 12),
                        .s = lb_rng_below(rng, 4),
                        .client = LB_NO_NAME,
@@ -64,7 +64,8 @@ static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h, ui
     return e;
   }
   e.client = lb_names_add(&h->clients, clients[lb_rng_below(rng, shared ? 4 : 3)]);
-  if (e.kind == LB_EV_CRASH && lb_rng_below(rng, 2)) return e;
+  if (e.kind == LB_EV_SILENT && lb_rng_below(rng, 2)) e.flags |= LB_EVF_UNTIL, e.until = lb_rng_below(rng, 12);
+  if (e.kind == LB_EV_SILENT || (e.kind == LB_EV_CRASH && lb_rng_below(rng, 2))) return e;
   e.key = lb_names_add(&h->keys, keys[lb_rng_below(rng, 2)]);
   bool access = e.kind == LB_EV_READ || e.kind == LB_EV_WRITE;
   if (access) e.flags |= LB_EVF_VALUE, e.value = lb_rng_below(rng, 4);

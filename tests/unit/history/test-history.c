@@ -391,6 +391,8 @@ static const char sample[] = TWO
     "{\"t\":38,\"c\":\"a\",\"k\":\"x\",\"e\":\"renew\"}\n"
     "{\"t\":38,\"c\":\"a\",\"k\":\"x\",\"e\":\"expired\"}\n"
     "{\"t\":38,\"c\":\"a\",\"k\":\"x\",\"e\":\"work-failed\"}\n"
+    "{\"t\":38,\"c\":\"a\",\"e\":\"silent\",\"until\":90}\n"
+    "{\"t\":38,\"c\":\"a\",\"e\":\"silent\"}\n"
     "{\"t\":39,\"e\":\"leases\"}\n"
     "{\"t\":39,\"e\":\"permits\",\"total\":1}\n"
     "{\"t\":39,\"k\":\"x\",\"e\":\"permits\",\"total\":9223372036854775807}\n"
@@ -488,12 +490,12 @@ TEST(a_renewal_goes_through_both_forms) {
 /* Binary files of earlier releases have these numbers in them. */
 TEST(kinds_keep_their_numbers) {
   static const char *const words[] = {
-      "acquire",  "granted",  "busy",       "timeout", "unknown",     "release",    "released", "lost",
-      "read",     "write",    "crash",      "fault",   "note",        "renewed",    "phase",    "proved",
-      "over",     "not-done", "not-proved", "reply",   "met",         "observed",   "role",     "failover",
-      "clock",    "error",    "shortened",  "check",   "server",      "holds",      "touched",  "unused",
-      "voted",    "not-met",  "trip",       "seen",    "not-renewed", "left",       "message",  "carried",
-      "unsynced", "permits",  "renew",      "expired", "leases",      "work-failed"};
+      "acquire",  "granted",  "busy",       "timeout", "unknown",     "release",     "released", "lost",
+      "read",     "write",    "crash",      "fault",   "note",        "renewed",     "phase",    "proved",
+      "over",     "not-done", "not-proved", "reply",   "met",         "observed",    "role",     "failover",
+      "clock",    "error",    "shortened",  "check",   "server",      "holds",       "touched",  "unused",
+      "voted",    "not-met",  "trip",       "seen",    "not-renewed", "left",        "message",  "carried",
+      "unsynced", "permits",  "renew",      "expired", "leases",      "work-failed", "silent"};
   enum { COUNT = sizeof words / sizeof *words };
   for (unsigned i = 0; i < COUNT; i++) assert_string_equal(lb_event_kind_name(i + 1), words[i]);
   assert_null(lb_event_kind_name(0));
@@ -504,7 +506,7 @@ TEST(an_event_that_could_not_be_read_back_is_not_written) {
   static const struct lb_event wrong[] = {
       {.t = 1, .kind = 99, .client = 0, .key = 0, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_SEEN, .client = 0, .key = 0, .fact = LB_NO_NAME},
-      {.t = 1, .kind = LB_EV_WORK_FAILED + 1, .client = 0, .key = 0, .fact = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_SILENT + 1, .client = 0, .key = 0, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_CHECK},
       {.t = 1,
@@ -583,7 +585,7 @@ TEST(damaged_binary_files_are_refused_with_the_place) {
   DAMAGED("FILE: byte 56: found an empty name", copy[NAMES] = 0);
   DAMAGED("FILE: byte 56: found a name that is not UTF-8", copy[NAMES] = '\xff');
   DAMAGED("FILE: byte 62: event 1: found kind 99", copy[EVENTS + 52] = 99);
-  DAMAGED("FILE: byte 62: event 1: found kind 47 with flags 0, expected a kind from 1 to 46", copy[EVENTS + 52] = 47);
+  DAMAGED("FILE: byte 62: event 1: found kind 48 with flags 0, expected a kind from 1 to 47", copy[EVENTS + 52] = 48);
   DAMAGED("FILE: byte 62: event 1: found kind 2 with flags 0x100", copy[EVENTS + 55] = 1);
   DAMAGED("FILE: byte 62: event 1: found \"early\" on a \"granted\" event", copy[EVENTS + 54] |= (char)LB_EVF_EARLY);
   DAMAGED("FILE: byte 118: event 2: found name 77 in \"c\", expected one of 2", copy[EVENTS + 56 + 40] = 77);
