@@ -20,13 +20,16 @@ static const char *value_of(const PQconninfoOption *options, const char *keyword
   return NULL;
 }
 
-/* The first keyword with a value that libpq knows and that means nothing here; NULL = there is none. */
+/* The first keyword with a value that libpq knows and that means nothing here; NULL = there is none. Locks are asked of the
+ * server that can write in any case. */
 static const char *not_taken(const PQconninfoOption *options) {
   static const char *const taken[] = {"host", "hostaddr", "port", "dbname", "user", "sslmode", "sslrootcert", NULL};
   for (; options->keyword; options++) {
     size_t i = 0;
     while (taken[i] && strcmp(taken[i], options->keyword) != 0) i++;
-    if (!taken[i] && options->val && *options->val) return options->keyword;
+    bool writes = strcmp(options->keyword, "target_session_attrs") == 0 && options->val &&
+                  (strcmp(options->val, "read-write") == 0 || strcmp(options->val, "primary") == 0);
+    if (!taken[i] && !writes && options->val && *options->val) return options->keyword;
   }
   return NULL;
 }

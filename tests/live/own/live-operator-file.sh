@@ -184,7 +184,7 @@ fi
 
 if "$bin" doctor 2>&1 | grep -q '^ok *topology pg:'; then
   serve pg <<'END'
-mine=$(echo "$LOCKBENCH_POSTGRES" | sed 's/ target_session_attrs=[^ ]*//')
+mine=$LOCKBENCH_POSTGRES
 plain=$(echo "$mine" | sed 's/user=[^ ]*/user=plain/')
 psql -qc 'CREATE ROLE plain LOGIN' -c 'GRANT CREATE ON DATABASE postgres TO plain'
 psql -qc 'SELECT pg_sleep(300)' &
