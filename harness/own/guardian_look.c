@@ -195,7 +195,7 @@ bool lb_guardian_look_shows(enum lb_mandate_verb verb, const struct lb_guardian_
     case LB_MAY_RESTART:
       return now->accepts && (now->answers || alone(f)) && (now->told || !f->identity[0] || alone(f));
     case LB_MAY_PAUSE: return now->accepts && !now->answers;
-    case LB_MAY_RESUME: return now->answers && (!f->identity[0] || !lb_guardian_look_is_other(now, f->identity));
+    case LB_MAY_RESUME: return now->answers; /* perhaps as another one: Patroni starts an old primary again */
     case LB_MAY_CUT: return now->left > before->left || (before->follows & ~now->follows);
     case LB_MAY_HEAL: return now->left == 0 && now->answers;
     case LB_MAY_CLOCK:
@@ -210,7 +210,7 @@ const char *lb_guardian_look_lacks(enum lb_mandate_verb verb, const struct lb_gu
     case LB_MAY_KILL: return "it still takes connections";
     case LB_MAY_RESTART: return now->accepts ? "it does not answer" : "it takes no connection";
     case LB_MAY_PAUSE: return now->accepts ? "it still answers" : "it takes no connection";
-    case LB_MAY_RESUME: return now->answers ? "it is another one than before" : "it does not answer";
+    case LB_MAY_RESUME: return "it does not answer";
     case LB_MAY_CUT: return "neither end says so";
     case LB_MAY_HEAL: return "one end is still alone";
     case LB_MAY_CLOCK: return now->has_time ? "its clock has not moved so far" : "it does not tell its time";

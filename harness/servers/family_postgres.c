@@ -184,16 +184,28 @@ static int serving(struct lb_cluster *cluster, lb_ns deadline) {
   return 0;
 }
 
-/* Which standbys a primary streams to it does not tell every user. */
+/* Which standbys a primary streams to it does not tell every user, but each standby tells whether it receives. One that has
+ * left the timeline of its primary may be ahead of it, and still has to be rewound: a user with rights is told that. */
+static int own_caught_up(struct lb_cluster *cluster, size_t index, size_t leader, lb_ns deadline) {
+  static const char at[] = "SELECT pg_current_wal_lsn() || ' ' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)";
+  static const char follows[] =
+      "SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= split_part($1, ' ', 1)::pg_lsn AND"
+      " EXISTS(SELECT FROM pg_stat_wal_receiver WHERE status IS NULL OR"
+      " (status = 'streaming' AND lpad(upper(to_hex(received_tli)), 8, '0') = split_part($1, ' ', 2)))";
+  char said[1][64], yes[1][64];
+  int r = ask_soon(cluster, leader, deadline, &(struct question){at, NULL, said, 1});
+  if (r == 0) r = ask_soon(cluster, index, deadline, &(struct question){follows, said[0], yes, 1});
+  return r < 0 ? r : yes[0][0] == 't' ? 0 : not_yet(cluster, index, "has not replayed everything yet");
+}
+
 static int caught_up(struct lb_cluster *cluster, size_t index, size_t leader, lb_ns deadline) {
   static const char streams[] =
       "SELECT pg_current_wal_lsn(), EXISTS(SELECT FROM pg_stat_replication WHERE state = 'streaming' AND client_addr = $1::inet)";
   char said[2][64], replayed[1][64];
-  bool own = cluster->topology->own;
-  int r = own ? ask_soon(cluster, leader, deadline, &(struct question){"SELECT pg_current_wal_lsn()", NULL, said, 1})
-              : ask_soon(cluster, leader, deadline,
-                         &(struct question){streams, cluster->server[index].host->address, said, 2});
-  if (r == 0 && !own && said[1][0] != 't') return not_yet(cluster, leader, "does not stream to it");
+  if (cluster->topology->own) return own_caught_up(cluster, index, leader, deadline);
+  int r =
+      ask_soon(cluster, leader, deadline, &(struct question){streams, cluster->server[index].host->address, said, 2});
+  if (r == 0 && said[1][0] != 't') return not_yet(cluster, leader, "does not stream to it");
   if (r == 0)
     r = ask_soon(cluster, index, deadline,
                  &(struct question){"SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::pg_lsn", said[0],
