@@ -191,7 +191,8 @@ bool lb_guardian_look_shows(enum lb_mandate_verb verb, const struct lb_guardian_
                             const struct lb_guardian_look *before, const struct lb_guardian_look *now) {
   int64_t moved = now->ahead_ms - before->ahead_ms, wanted = f->offset_ms;
   switch (verb) {
-    case LB_MAY_KILL: return !now->accepts;
+    case LB_MAY_KILL:
+    case LB_MAY_STOP: return !now->accepts;
     case LB_MAY_RESTART:
       return now->accepts && (now->answers || alone(f)) && (now->told || !f->identity[0] || alone(f));
     case LB_MAY_PAUSE: return now->accepts && !now->answers;
@@ -207,7 +208,8 @@ bool lb_guardian_look_shows(enum lb_mandate_verb verb, const struct lb_guardian_
 
 const char *lb_guardian_look_lacks(enum lb_mandate_verb verb, const struct lb_guardian_look *now) {
   switch (verb) {
-    case LB_MAY_KILL: return "it still takes connections";
+    case LB_MAY_KILL:
+    case LB_MAY_STOP: return "it still takes connections";
     case LB_MAY_RESTART: return now->accepts ? "it does not answer" : "it takes no connection";
     case LB_MAY_PAUSE: return now->accepts ? "it still answers" : "it takes no connection";
     case LB_MAY_RESUME: return "it does not answer";

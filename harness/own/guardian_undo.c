@@ -43,7 +43,8 @@ static bool is_undone(const struct lb_guardian_fault *f) {
   lb_guardian_look_at(f->verb, f, &now);
   if (f->verb == LB_MAY_CLOCK) return now.has_time && is_right(f, &now);
   if (!lb_guardian_look_shows(lb_mandate_undo(f->verb), f, &now, &now)) return false;
-  if (f->verb == LB_MAY_KILL && f->seen && now.told && !lb_guardian_look_is_other(&now, f->identity))
+  if (lb_mandate_undo(f->verb) == LB_MAY_RESTART && f->seen && now.told &&
+      !lb_guardian_look_is_other(&now, f->identity))
     snprintf(lb_guardian.false_kill, sizeof lb_guardian.false_kill, "%s", lb_guardian_name(f->ward));
   return true;
 }
@@ -62,7 +63,7 @@ void lb_guardian_undo_name_left(const char *why, struct lb_error *err) {
 /* A kill or pause that was never seen, and the server is the one of before: starting it again would be another fault. */
 static bool was_nothing(const struct lb_guardian_fault *f) {
   struct lb_guardian_look now;
-  if (f->seen || (f->verb != LB_MAY_KILL && f->verb != LB_MAY_PAUSE)) return false;
+  if (f->seen || (lb_mandate_undo(f->verb) != LB_MAY_RESTART && f->verb != LB_MAY_PAUSE)) return false;
   lb_guardian_look_at(f->verb, f, &now);
   return now.answers && now.told && f->identity[0] && !lb_guardian_look_is_other(&now, f->identity);
 }

@@ -25,16 +25,18 @@ enum { TOOL_COUNT = sizeof tools / sizeof *tools };
 
 /* A pod's first process cannot be stopped from inside, and what a container may reach is nothing that these tools cut. */
 static const char *const usual[TOOL_COUNT][LB_MAY_COUNT] = {
-    {"docker kill -s KILL {name}", "docker start {name}", "docker pause {name}", "docker unpause {name}"},
+    {"docker kill -s KILL {name}", "docker start {name}", "docker pause {name}",
+     "docker unpause {name}", [LB_MAY_STOP] = "docker stop {name}"},
     {"docker compose kill -s KILL {name}", "docker compose start {name}", "docker compose pause {name}",
-     "docker compose unpause {name}"},
+     "docker compose unpause {name}", [LB_MAY_STOP] = "docker compose stop {name}"},
     {"kubectl delete pod {name} --grace-period=0 --force --wait=false",
      "kubectl wait --for=condition=Ready pod/{name} --timeout=60s"},
     {"ssh {host} systemctl kill -s KILL {name}", "ssh {host} systemctl start {name}",
      "ssh {host} systemctl kill -s STOP {name}", "ssh {host} systemctl kill -s CONT {name}",
      "ssh {host} 'iptables -I INPUT -s {other-host} -j DROP && iptables -I OUTPUT -d {other-host} -j DROP'",
      "ssh {host} 'iptables -D INPUT -s {other-host} -j DROP; iptables -D OUTPUT -d {other-host} -j DROP'",
-     "ssh {host} date -s @$(($(ssh {host} date +%s) + {offset-s}))"},
+     "ssh {host} date -s @$(($(ssh {host} date +%s) + {offset-s}))",
+     [LB_MAY_STOP] = "ssh {host} systemctl stop {name}"},
 };
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */

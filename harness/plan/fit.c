@@ -96,9 +96,9 @@ static void miss(struct fitting *f, const char *format, ...) {
 
 static const char no_proxy[] = "no proxy stands before the servers";
 
-/* A step that is about a server, or about links. */
+/* A step that is about a server, or about links. The key that is deleted is a lock of ours. */
 static bool touches_servers(const struct lb_step *step) {
-  if (lb_step_by_hand(step)) return false;
+  if (lb_step_by_hand(step) || step->verb == LB_STEP_DELETE_KEY) return false;
   bool of_server = (step->a.kind != LB_ROLE_NONE && !lb_role_is_client(step->a)) ||
                    (step->b.kind != LB_ROLE_NONE && !lb_role_is_client(step->b));
   return of_server || lb_step_hits_server(step) ||
@@ -133,6 +133,7 @@ static unsigned orders_of(const struct lb_step *step) {
       [LB_STEP_HEAL_ONE] = CUT,
       [LB_STEP_CLOCK_JUMP] = 1 << LB_MAY_CLOCK,
       [LB_STEP_DEPOSE] = 1 << LB_MAY_DEPOSE,
+      [LB_STEP_SHUT_DOWN] = 1 << LB_MAY_STOP | 1 << LB_MAY_RESTART,
   };
   return of_verb[step->verb] && !step->monotonic ? of_verb[step->verb] : LB_MAY_NEVER;
 }

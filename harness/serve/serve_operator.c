@@ -38,6 +38,7 @@ static const char *const steps[LB_MAY_COUNT] = {
     [LB_MAY_HEAL] = "heal {name} from {other}",
     [LB_MAY_CLOCK] = "clock {name} wall {offset-ms}ms",
     [LB_MAY_DEPOSE] = "depose {name}",
+    [LB_MAY_STOP] = "shut down {name}",
 };
 
 static void write_verbs(const struct lb_serve *v, FILE *out) {

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-const char *const lb_mandate_verbs[LB_MAY_COUNT] = {"kill", "restart", "pause", "resume",
-                                                    "cut",  "heal",    "clock", "depose"};
+const char *const lb_mandate_verbs[LB_MAY_COUNT] = {"kill", "restart", "pause",  "resume", "cut",
+                                                    "heal", "clock",   "depose", "stop"};
 
 const char *lb_mandate_say(unsigned verbs, char *buf, size_t size) {
   size_t at = 0;
@@ -23,7 +23,8 @@ const char *lb_mandate_say(unsigned verbs, char *buf, size_t size) {
 
 enum lb_mandate_verb lb_mandate_undo(enum lb_mandate_verb verb) {
   switch (verb) {
-    case LB_MAY_KILL: return LB_MAY_RESTART;
+    case LB_MAY_KILL:
+    case LB_MAY_STOP: return LB_MAY_RESTART;
     case LB_MAY_PAUSE: return LB_MAY_RESUME;
     case LB_MAY_CUT: return LB_MAY_HEAL;
     case LB_MAY_CLOCK: return LB_MAY_CLOCK;

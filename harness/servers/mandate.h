@@ -23,6 +23,7 @@ enum lb_mandate_verb {
   LB_MAY_HEAL,
   LB_MAY_CLOCK,
   LB_MAY_DEPOSE,
+  LB_MAY_STOP,
   LB_MAY_COUNT
 };
 #define LB_MAY_NEVER (1u << LB_MAY_COUNT) /* no operator is asked for that */

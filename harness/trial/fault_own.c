@@ -23,6 +23,7 @@ static int order_each(struct lb_doing *d, enum lb_mandate_verb verb) {
 }
 
 static int kill_servers(struct lb_doing *d) { return order_each(d, LB_MAY_KILL); }
+static int shut_down(struct lb_doing *d) { return order_each(d, LB_MAY_STOP); }
 static int restart(struct lb_doing *d) { return order_each(d, LB_MAY_RESTART); }
 static int pause_servers(struct lb_doing *d) { return order_each(d, LB_MAY_PAUSE); }
 static int resume(struct lb_doing *d) { return order_each(d, LB_MAY_RESUME); }
@@ -138,6 +139,7 @@ static int heal_named(struct lb_doing *d) {
 
 const struct lb_fault lb_faults_of_own[LB_VERB_COUNT] = {
     [LB_STEP_KILL] = {kill_servers, .undo = restart},
+    [LB_STEP_SHUT_DOWN] = {shut_down, .undo = restart},
     [LB_STEP_RESTART] = {restart},
     [LB_STEP_PAUSE] = {pause_servers, .undo = resume},
     [LB_STEP_RESUME] = {resume},

@@ -15,7 +15,7 @@ command -v redis-cli >/dev/null || { echo '1..0 # SKIP no redis-cli here'; exit 
 
 cat >"$dir/paused.ini" <<'END'
 [scenario]
-title = the server is killed, started again and paused
+title = the server is killed, started again, paused and shut down
 guards = none
 question = Does a grant survive a restart?
 refuted = It does.
@@ -32,6 +32,8 @@ step = restart primary
 step = pause primary
 step = wait 500ms
 step = resume primary
+step = shut down primary
+step = restart primary
 step = client 2 reopen within 10s
 step = client 2 acquire within 5s
 step = client 2 read
@@ -48,7 +50,7 @@ like() { # TOOL MAY
   chmod 600 "$dir/ops.ini"
 }
 for tool in docker compose ssh; do
-  like $tool 'kill, restart, pause, resume'
+  like $tool 'kill, restart, pause, resume, stop'
   run $tool "$dir/paused.ini"
 done
 like kubectl 'kill, restart'
@@ -56,7 +58,7 @@ run kubectl restart-node
 [ -z "$(journal)" ] && echo 'nothing is written down'
 END
 for tool in docker compose ssh; do
-  check "$tool kills, starts, pauses and resumes" is "$(verdicts $tool)" 'paused,redis-token@own-redis,violated '
+  check "$tool kills, starts, pauses, resumes and stops" is "$(verdicts $tool)" 'paused,redis-token@own-redis,violated '
 done
 check 'kubectl deletes a pod and waits for the next' is "$(verdicts kubectl)" 'restart-node,redis-token@own-redis,violated '
 check 'and nothing is left' says '^nothing is written down$'
