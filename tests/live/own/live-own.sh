@@ -144,6 +144,9 @@ password=pass-pg-4711
 [etcd]
 user = locker
 ca = $dir/ca.pem
+[zookeeper]
+user = locker
+password = pass-zk-4711
 END
 chmod 600 "$dir/logins.ini"
 conninfo="host=localhost port=$pg_port user=locker dbname=mine sslmode=verify-full sslrootcert=$dir/ca.pem"
@@ -193,6 +196,65 @@ check 'which is said, and what runs the others' sh -c "[ \$(grep -c -- '-b all' 
 check 'with -b all there are others' sh -c "[ \$(cut -d, -f2 '$dir/results/all/trials.csv' | grep -c '@own-redis') -gt 8 ] && ! grep -q -- '-b all' '$dir/out'"
 check 'a lock that the servers do not have is refused' sh -c "! '$bin' run control -b redlock --redis localhost:$redis_port --auth '$dir/logins.ini' >'$dir/out' 2>&1 && grep -q 'redlock does not run on' '$dir/out'"
 check 'servers that nobody has named' sh -c "! '$bin' run control -b redis-token@own-redis >'$dir/out' 2>&1 && grep -q 'expected --redis HOST:PORT' '$dir/out'"
+
+# ---- an operator of servers that want a login --------------------------------------------------------------------------
+
+# shellcheck disable=SC2086
+set -- $processes
+echo "$1" >"$dir/redis.pid"
+echo "$2" >"$dir/zookeeper.pid"
+echo "$3" >"$dir/etcd.pid"
+head -n 1 "$dir/pg/data/postmaster.pid" >"$dir/postgres.pid"
+cat >"$dir/operator.ini" <<END
+[operator]
+may = pause, resume
+[redis]
+address = [::1]:$redis_port
+[postgres]
+address = localhost:$pg_port
+[etcd]
+address = localhost:$etcd_port
+[zookeeper]
+address = localhost:$zk_port
+[verbs]
+pause = kill -STOP \$(cat $dir/{name}.pid); tr '\\0' ' ' </proc/self/environ >>$dir/command-{name}
+resume = kill -CONT \$(cat $dir/{name}.pid)
+END
+chmod 600 "$dir/operator.ini"
+cat >"$dir/asleep.ini" <<'END'
+[scenario]
+title = a server is paused
+guards = none
+question = Does a pause of the server lose a lock?
+refuted = It does.
+min_handoffs = 0
+[workload]
+clients = 2
+ttl_ms = 20000
+[timeline]
+step = client 1 acquire within 5s
+step = pause primary
+step = resume primary
+step = client 2 acquire within 500ms
+step = client 1 release within 5s
+step = client 2 acquire within 10s
+[expect]
+* = safe: a lease of 20 s outlasts it
+END
+touch "$dir/looking"
+look >"$dir/seen" 2>/dev/null &
+looker=$!
+(XDG_STATE_HOME=$dir/state ours run "$dir/asleep.ini" -b redis-token,pg-lease,zk-sequential,etcd-lease --operator "$dir/operator.ini" --yes -n 1 --keep-logs -o "$dir/results/operator") >"$dir/out" 2>&1
+code=$?
+rm "$dir/looking"
+wait $looker
+check 'servers that want a login are paused and resumed by an operator' test $code -eq 0
+check 'with each lock as it should be' test "$(grep -c '^asleep,.*,safe,' "$dir/results/operator/trials.csv")" -eq 4
+check 'each by a command' test "$(ls "$dir"/command-* | wc -l)" -eq 4
+check 'no process showed a password then' test ! -s "$dir/seen"
+check 'nor did the results, the commands, the journal and what was said' not grep -r 'pass-[a-z]*-4711' "$dir/results" "$dir/out" "$dir/state" "$dir"/command-*
+check 'nothing is written down, and all is as before' sh -c "[ -z \"\$(cat '$dir'/state/lockbench/operator-*)\" ]"
+check 'whatever was there is as it was then' as_before
 
 # ---- killed ---------------------------------------------------------------------------------------------------------
 
