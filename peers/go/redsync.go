@@ -3,8 +3,8 @@
 // redsync 4.18.1 (github.com/go-redsync/redsync/v4) on go-redis 9.23.0: Redlock.
 //
 // Used as https://pkg.go.dev/github.com/go-redsync/redsync/v4 says: New(pools...).NewMutex(name, WithExpiry(ttl)), LockContext, TryLock, Extend, Valid, Unlock. Until() is the end of the
-// validity. It promises "a distributed mutual exclusion lock implementation for Go as described in this blog post", which is Redlock. It asks all servers at once, each for at most 5 % of the
-// ttl, and has 32 tries, 50 to 250 ms apart.
+// validity. It promises "a distributed mutual exclusion lock implementation for Go as described in this blog post", which is Redlock. It asks all servers at once, and has
+// 32 tries, 50 to 250 ms apart. The context of each server ends after 5 % of the ttl, but go-redis does not look at it (ContextTimeoutEnabled) and waits 5 s (ReadTimeout).
 // What breaks it: a holder that works longer than the lease, and a master that restarts empty. It tells of no loss.
 // What it keeps to itself: go-redis repeats a command whose answer did not come, up to 3 times (MaxRetries), so SET NX meets its own key.
 package main
