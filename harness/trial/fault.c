@@ -79,7 +79,8 @@ static bool reaches_nobody(const struct lb_stage *s, struct lb_client *client) {
  * itself. Libraries renew when half the ttl is left, or before: so much is left at least when one falls silent. What ends
  * with a connection runs on. */
 static void note_silence(struct lb_stage *s, lb_ns since) {
-  unsigned traits = s->plan->protocol->traits;
+  const struct lb_protocol *protocol = s->plan->protocol;
+  unsigned traits = protocol ? protocol->traits : 0; /* `serve` knows no lock */
   bool kept_up = traits & LB_TRAIT_FOREIGN && traits & LB_TRAIT_SESSION &&
                  s->plan->topology->family->ends_by != LB_ENDS_BY_NO_CLOCK;
   lb_ns half_ttl = (lb_ns)s->plan->scenario->ttl_ms * LB_NS_PER_MS / 2;
