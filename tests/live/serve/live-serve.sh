@@ -128,7 +128,7 @@ grep -A1 -F '[redis-2]' "$LOCKBENCH_OPERATOR"
 echo "$LOCKBENCH_SERVERS"
 END
 check 'operator: the file is for its user alone' says '-rw-------'
-for verb in kill restart pause resume cut heal clock depose; do check "operator: $verb is done" grep -qx "$verb: code 0" "$dir/out"; done
+for verb in kill restart pause resume cut heal clock depose stop; do check "operator: $verb is done" grep -qx "$verb: code 0" "$dir/out"; done
 check 'operator: one that cuts names both ends' says 'proved: cut node 1 from node 3'
 address=$(sed -n 's/^address = //p' "$dir/out")
 check 'operator: an address is what the servers are known by' grep -q "^redis://[^ ]* redis://$address " "$dir/out"
