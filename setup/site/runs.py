@@ -81,13 +81,18 @@ def pictures(made):
         yield f"![{said.get(f'results/{name}') or report.EMBEDDED.get(path.stem) or f'figure {path.stem} of this run'}]({name})\n"
 
 
-def entry(folder, made, run, text):
-    cells = run_folder.lock_cells(run)
+def came_to(run):
+    """("11 systems, 71 scenarios, 6 guards", "567 safe, 253 violated")"""
+    cells = [cell for cell in run_folder.lock_cells(run) if cell["verdict"] != "n/a"]
     verdicts = collections.Counter(cell["verdict"] for cell in cells)
-    came = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in run_folder.VERDICTS if verdicts[verdict])
-    asked = [f"{len({cell[key] for cell in cells})} {word}{'s' if len({cell[key] for cell in cells}) > 1 else ''}" for key, word in (("system", "system"), ("scenario", "scenario"), ("guard", "guard"))]
+    counts = {key: len({cell[key] for cell in cells}) for key in ("system", "scenario", "guard")}
+    return ", ".join(f"{count} {key}{'s' if count > 1 else ''}" for key, count in counts.items()), ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in run_folder.VERDICTS if verdicts[verdict])
+
+
+def entry(folder, made, run, text):
+    asked, came = came_to(run)
     yield f"## {folder.name}\n"
-    yield f"**[Open the report]({folder.name}/report.html)**: {', '.join(asked)}; {came}.\n"
+    yield f"**[Open the report]({folder.name}/report.html)**: {asked}; {came}.\n"
     if text:
         yield f"What it is for: {text}.\n"
     yield f"{run_folder.versions_line(run)} Played {str(run.get('started_utc', ''))[:10]} with lockbench {run['tool'].get('version', '?')} ({run['tool'].get('commit', '?')}).\n"
@@ -112,8 +117,10 @@ def write(site, lockbench):
     runs, hunts = published()
     texts, lines = what_for(), ["# The data: every published run\n", "Each run has a report that you can filter by version, library and guard. A cell opens its trial, where that is published.",
                                 "[Schema of the files](SCHEMA.md). To play one again: its command stands at the end of its report.\n"]
-    for folder in runs:
-        lines += entry(folder, site / "results" / folder.name, written(folder, site, lockbench), texts.get(folder.name))
+    made = {folder: written(folder, site, lockbench) for folder in runs}
+    lines += ["| report | asked | came to | played |\n|---|---|---|---|\n" + "".join(f"| [{folder.name}]({folder.name}/report.html) | {' | '.join(came_to(run))} | {str(run.get('started_utc', ''))[:10].replace('-', chr(0x2011))} |\n" for folder, run in made.items())]
+    for folder, run in made.items():
+        lines += entry(folder, site / "results" / folder.name, run, texts.get(folder.name))
     for folder in hunts:
         write_hunt(folder, site)
         lines += [f"## {folder.name}\n", f"**[Open the table]({folder.name}/index.md)**: a hunt of {len(list(folder.glob('*/hunt.csv')))} systems. What it is for: {texts.get(folder.name, '')}.\n"]
