@@ -320,8 +320,11 @@ static int depose(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
     if (named_by(cluster, i, deadline, &epoch) != (int)index) continue;
     r = LB_REDIS_EXPECT(cluster, i, deadline, NULL, "does not fail over", "SENTINEL", "FAILOVER", MASTER);
   }
-  return r == -ENOENT ? lb_fail(cluster->env, r, "no Sentinel takes %s for the primary", cluster->server[index].name)
-                      : r;
+  if (r == -ENOENT)
+    return lb_fail(cluster->env, r, "no Sentinel takes %s for the primary", cluster->server[index].name);
+  /* On a busy machine a Sentinel has not heard of its replicas for seconds, or still ends the failover before this one. */
+  bool soon = r < 0 && (strstr(cluster->env->err, "NOGOODSLAVE") || strstr(cluster->env->err, "INPROG"));
+  return soon ? -ENOENT : r;
 }
 
 const struct lb_family lb_family_sentinel = {

@@ -21,7 +21,7 @@
 #include "servers/datadir.h"
 #include "timeline.h"
 
-enum { END_MS = 15000, HAND_OVER_MS = 15000, CANCEL_MS = 3000, OCCUPY_MS = 3000 };
+enum { END_MS = 15000, HAND_OVER_MS = 15000, LAST_MS = 1000, CANCEL_MS = 3000, OCCUPY_MS = 3000 };
 enum { ASK_MS = 5000, HAND_MS = 5000, SAVE_MS = 5000, POLL_MS = 5 };
 
 /* ---- shut down --------------------------------------------------------------------------------------------------- */
@@ -89,7 +89,7 @@ static int hand_over(struct lb_doing *d) {
   lb_ns deadline = lb_in_ms(HAND_OVER_MS);
   int r;
   /* On a busy machine who is to take over may be slow to answer its first question. */
-  while ((r = cluster->topology->family->orders.depose(cluster, index, deadline)) == -ENOENT &&
+  while ((r = cluster->topology->family->orders.depose(cluster, index, deadline + LAST_MS * LB_NS_PER_MS)) == -ENOENT &&
          lb_clock_ns() < deadline)
     lb_sleep_ms(POLL_MS);
   return r == 0 ? 0 : lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
