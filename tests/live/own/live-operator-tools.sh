@@ -6,9 +6,10 @@
 bin=$1
 . "${0%/*}/../../helpers/tap.sh"
 chmod 711 "$dir"
+page=$(cd "${0%/*}/../../../docs" && pwd)/own-servers.md
 tools=$(cd "${0%/*}/../../helpers/tools" && pwd)
 TMPDIR=$dir LOCKBENCH_TESTED=$bin XDG_STATE_HOME=$dir/state PATH=$tools:$PATH
-export TMPDIR LOCKBENCH_TESTED XDG_STATE_HOME PATH dir
+export TMPDIR LOCKBENCH_TESTED XDG_STATE_HOME PATH dir page
 case $("$bin" doctor 2>&1) in *'MISS  namespaces'*) echo '1..0 # SKIP no network namespaces here'; exit 0 ;; esac
 command -v redis-cli >/dev/null || { echo '1..0 # SKIP no redis-cli here'; exit 0; }
 . "${0%/*}/../../helpers/operator.sh"
@@ -45,21 +46,26 @@ premise = client 1 holds
 redis-token@own-redis = violated: the server comes back empty
 END
 serve redis <<'END'
-like() { # TOOL MAY
-  printf '[operator]\nmay = %s\nlike = %s\n[redis-1]\naddress = %s\n' "$2" "$1" "$LOCKBENCH_REDIS" >"$dir/ops.ini"
+like() { # TOOL MAY: by default what the page of own servers shows, at the address of the server here
+  awk -v RS='```' "/like = $1\n/" "$page" | sed "s/^address = .*/address = $LOCKBENCH_REDIS/; ${2:+s/^may = .*/may = $2/}" >"$dir/ops.ini"
   chmod 600 "$dir/ops.ini"
 }
-for tool in docker compose ssh; do
-  like $tool 'kill, restart, pause, resume, stop'
-  run $tool "$dir/paused.ini"
-done
-like kubectl 'kill, restart'
+like compose
+run compose "$dir/paused.ini"
+sed -i 's/^like = .*/like = docker/' "$dir/ops.ini"
+run docker "$dir/paused.ini"
+like ssh 'kill, restart, pause, resume, stop'
+run ssh "$dir/paused.ini"
+like ssh
+run page restart-node
+like kubectl
 run kubectl restart-node
 [ -z "$(journal)" ] && echo 'nothing is written down'
 END
 for tool in docker compose ssh; do
   check "$tool kills, starts, pauses, resumes and stops" is "$(verdicts $tool)" 'paused,redis-token@own-redis,violated '
 done
+check 'ssh does with the file of the page' is "$(verdicts page)" 'restart-node,redis-token@own-redis,violated '
 check 'kubectl deletes a pod and waits for the next' is "$(verdicts kubectl)" 'restart-node,redis-token@own-redis,violated '
 check 'and nothing is left' says '^nothing is written down$'
 
