@@ -4,7 +4,8 @@
  *
  * Where faults are played, a tick of 200 ms makes the ensemble notice a cut-off member within
  * syncLimit of them instead of after ten seconds. It is not shorter than that because a follower that
- * was not scheduled for so long on a busy machine would be taken for dead. Where speed is measured,
+ * was not scheduled for so long on a busy machine would be taken for dead. A server lives for a few timelines there, so
+ * the JVM compiles only what is called very often. Where speed is measured,
  * it has the ticks of zoo_sample.cfg, and the JVM its full compiler and the heap of zkServer.sh.
  */
 #include <ctype.h>
@@ -59,6 +60,7 @@ static const struct lb_setting settings[] = {
     {.name = "-Xmx", .stock = "1000m", .faults = "256m", .measured = "1000m", .place = LB_SETTING_PROGRAM},
     {.name = "-XX:+UseSerialGC", .faults = "", .place = LB_SETTING_PROGRAM},
     {.name = "-XX:TieredStopAtLevel=", .stock = "4", .faults = "1", .place = LB_SETTING_PROGRAM},
+    {.name = "-XX:CompileThresholdScaling=", .stock = "1.0", .faults = "10", .place = LB_SETTING_PROGRAM},
     {.name = "-XX:-UsePerfData", .faults = "", .measured = "", .place = LB_SETTING_PROGRAM},
     {.name = "-Djava.net.preferIPv4Stack=",
      .stock = "false",
