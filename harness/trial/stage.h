@@ -37,6 +37,7 @@ struct lb_site {
   bool warm;          /* ... until they had stopped compiling */
   char logs[4000];    /* the folder of their logs, where no trial of the series has it; "" = its only trial does */
   bool keep_logs;     /* somebody will want to read them */
+  bool doubted;       /* its last trial stayed undecided */
   int relay;          /* to servers that are not ours (standin.h); 0 = none */
 };
 

@@ -150,6 +150,13 @@ static bool goes_on(const struct lb_stage *s, const struct lb_trial_plan *plan, 
   return lb_workload_heat_shared(plan, then) || (lb_site_together(plan, then) && lb_site_fits(&s->site, then));
 }
 
+/* Of a trial that stayed undecided: whether that may be for its servers. They serve one more if they are well
+ * (lb_site_go_on()), but not after two such trials. */
+static bool is_doubtful(const struct lb_stage *s, const struct lb_outcome *outcome) {
+  bool was_there = outcome->start_ns > 0;
+  return !was_there || s->heats || s->site.doubted;
+}
+
 /* The logs of servers that serve several timelines belong to none of them. */
 static int make_shared_logs(struct lb_stage *s) {
   char path[4000];
@@ -183,7 +190,8 @@ static int run_trial(struct lb_stage *s, const struct lb_trial_plan *plan, bool 
   ret->trial_ns = lb_clock_ns() - begin;
   bool keep = r < 0 || plan->keep_logs || !as_expected(plan, ret->verdict);
   s->site.keep_logs |= keep;
-  if (r < 0 || ret->verdict == LB_UNDECIDED || !plan->pool) lb_site_close(s);
+  if (r < 0 || !plan->pool || (ret->verdict == LB_UNDECIDED && is_doubtful(s, ret))) lb_site_close(s);
+  s->site.doubted = ret->verdict == LB_UNDECIDED;
   clear_logs(s, keep);
   lb_judgement_clear(&judgement);
   clear_stage(s);
