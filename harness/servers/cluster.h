@@ -33,6 +33,7 @@ struct lb_cluster {
   bool durable;          /* true: on disk, fsync as a careful operator would; false: memory, for directed faults */
   const char *key;       /* the lock that `primary` is about, where the servers share the keys out; NULL = whichever */
   const char *cache_dir; /* a folder that outlives the trial within one run, for templates (initdb once); may be NULL */
+  bool promoted;         /* an order made another server the primary: the one before does not follow it */
   struct lb_slow *slow;  /* is told of a server that does not answer for LB_SLOW_S; may be NULL */
   struct lb_error err;   /* after a negative return */
   struct lb_endpoint endpoint[LB_SERVERS_MAX]; /* filled by lb_cluster_target */
@@ -96,9 +97,9 @@ int lb_cluster_failover(struct lb_cluster *cluster, int old, lb_ns deadline);
 int lb_cluster_launch_all(struct lb_cluster *cluster);
 /* Until its servers are asked again (lb_family.poll_ms). */
 void lb_cluster_doze(const struct lb_cluster *cluster);
-/* Asks `ready` (0 = yes; else why not, in env->err) until it says yes. 0; -ETIMEDOUT; -EIO when a
- * server ended meanwhile, with its last words; cluster->err says what was awaited and
- * what came instead. */
+/* Asks `ready` (0 = yes; -ESTALE = never; else not yet; why not, in env->err) until it says yes. 0; -ETIMEDOUT; -ESTALE;
+ * -EIO when a server ended meanwhile, with its last words; cluster->err says what was awaited and what came
+ * instead. */
 int lb_cluster_await(struct lb_cluster *cluster, lb_ns deadline,
                      int (*ready)(struct lb_cluster *cluster, lb_ns deadline), const char *what);
 /* Every server answers by itself: a `ready` for lb_cluster_await. */

@@ -60,7 +60,9 @@ int lb_cluster_await(struct lb_cluster *cluster, lb_ns deadline,
     int r = check_all_alive(cluster);
     if (r < 0) return r;
     env->err[0] = '\0';
-    if (ready(cluster, deadline) == 0) return 0;
+    r = ready(cluster, deadline);
+    if (r == 0) return 0;
+    if (r == -ESTALE) return lb_error(&cluster->err, r, "%s: never: %s; %s", cluster->topology->name, what, env->err);
     if (lb_now(env) >= deadline)
       return lb_error(&cluster->err, -ETIMEDOUT, "%s: not in time: %s; last seen: %s", cluster->topology->name, what,
                       env->err);

@@ -68,7 +68,8 @@ struct lb_family {
 
   /* 0 = this server answers a request by itself. */
   int (*answers)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* 0 = a later timeline may use these servers: each answers, and has a role of a complete set. NULL = unknown. */
+  /* 0 = a later timeline may use these servers: each answers, and has a role of a complete set. -ESTALE: they never will
+   * be as good as new. NULL = unknown. */
   int (*healthy)(struct lb_cluster *cluster, lb_ns deadline);
   /* Index of the data server that decides now (of several, for cluster->key), asked from the servers; -ENOENT = none. A
    * server that does not answer within about 200 ms counts as silent. */

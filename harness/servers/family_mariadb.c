@@ -295,6 +295,7 @@ static int caught_up(struct lb_cluster *cluster, size_t index, size_t leader, lb
 /* The primary counts on each replica where it waits for them, and each replica has applied all of it. */
 static int serving(struct lb_cluster *cluster, lb_ns deadline) {
   uint64_t waited_for = 0;
+  if (cluster->promoted) return lb_fail(cluster->env, -ESTALE, "a replica was promoted");
   int r = answers(cluster, 0, deadline);
   for (size_t i = 1; i < cluster->data_count && r == 0; i++) r = caught_up(cluster, i, 0, deadline);
   if (r < 0 || !cluster->topology->synchronous) return r;
@@ -382,6 +383,7 @@ static int promote(struct lb_cluster *cluster, int old, lb_ns deadline) {
   unsigned promotion = 0;
   for (size_t i = 0; i < cluster->data_count; i++) {
     if ((int)i == old || ask_role(cluster, i, deadline, &promotion) != 0) continue;
+    cluster->promoted = true;
     return promote_one(cluster, i, promotion + 1, deadline);
   }
   return lb_error(&cluster->err, -ENOENT, "no replica answers that could be promoted");

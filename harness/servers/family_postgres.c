@@ -167,6 +167,7 @@ static int not_yet(struct lb_cluster *cluster, size_t index, const char *what) {
 static int serving(struct lb_cluster *cluster, lb_ns deadline) {
   char said[2][64], caught_up[1][64];
   const char *state = cluster->topology->synchronous ? "sync" : "async";
+  if (cluster->promoted) return lb_fail(cluster->env, -ESTALE, "a standby was promoted");
   int r = ask_soon(
       cluster, 0, deadline,
       &(struct question){"SELECT pg_current_wal_lsn(),"
@@ -250,6 +251,7 @@ static int promote(struct lb_cluster *cluster, int old, lb_ns deadline) {
     int r = ask_until(cluster, i, deadline, &(struct question){"SELECT pg_promote(true, $1::int)", wait_s, done, 1});
     if (r < 0) return lb_error(&cluster->err, r, "%s: promotion: %s", cluster->server[i].name, cluster->env->err);
     if (done[0][0] != 't') return lb_error(&cluster->err, -EIO, "%s refused to be promoted", cluster->server[i].name);
+    cluster->promoted = true;
     return 0;
   }
   return lb_error(&cluster->err, -ENOENT, "no standby answers that could be promoted");
@@ -394,6 +396,7 @@ const struct lb_family lb_family_postgres = {
         },
     .settings = lb_postgres_settings,
     .by_libc = true,
+    .poll_ms = 30, /* each question is a connection, and so a process of the server */
     .start = start,
     .launch = launch,
     .answers = answers,

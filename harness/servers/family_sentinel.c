@@ -301,7 +301,7 @@ static bool has_voted(const struct lb_server *sentinel) {
 static int healthy(struct lb_cluster *cluster, lb_ns deadline) {
   for (size_t i = cluster->data_count; i < cluster->server_count; i++)
     if (has_voted(&cluster->server[i]))
-      return lb_fail(cluster->env, -EAGAIN, "%s has voted for a failover", cluster->server[i].name);
+      return lb_fail(cluster->env, -ESTALE, "%s has voted for a failover", cluster->server[i].name);
   int r = data_answers(cluster, deadline);
   if (r == 0) r = replicas_online(cluster, deadline);
   return r < 0 ? r : sentinels_agree(cluster, deadline);
