@@ -150,8 +150,8 @@ static bool goes_on(const struct lb_stage *s, const struct lb_trial_plan *plan, 
   return lb_workload_heat_shared(plan, then) || (lb_site_together(plan, then) && lb_site_fits(&s->site, then));
 }
 
-/* Of a trial that stayed undecided: whether that may be for its servers. They serve one more if they are well
- * (lb_site_go_on()), but not after two such trials. */
+/* A trial may have stayed undecided for its servers. They serve one more if they are well (lb_site_go_on()), but not
+ * after two such trials. */
 static bool is_doubtful(const struct lb_stage *s, const struct lb_outcome *outcome) {
   bool was_there = outcome->start_ns > 0;
   return !was_there || s->heats || s->site.doubted;
