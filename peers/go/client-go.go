@@ -23,7 +23,6 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"k8s.io/apimachinery/pkg/api/errors"
 	election "k8s.io/client-go/tools/leaderelection"
 )
 
@@ -131,28 +130,4 @@ func (l *clientGoLock) release(_ context.Context, key string) (string, error) {
 	default:
 	}
 	return c.stop("ok")
-}
-
-// A release leaves the record, without a holder. A server that is named says what it has itself.
-func (l *clientGoLock) record(ctx context.Context, key string, servers []*url.URL) (string, error) {
-	client := l.client
-	var options []clientv3.OpOption
-	if len(servers) > 0 {
-		one, err := etcdClient(servers)
-		if err != nil {
-			return "", err
-		}
-		defer one.Close()
-		client, options = one, append(options, clientv3.WithSerializable())
-	}
-	ctx, cancel := context.WithTimeout(ctx, l.ttl)
-	defer cancel()
-	said, _, err := (&record{client: client, key: key, options: options}).Get(ctx)
-	if err == nil && said.HolderIdentity != "" {
-		return "present", nil
-	}
-	if err == nil || errors.IsNotFound(err) {
-		return "absent", nil
-	}
-	return "", err
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The election record of client-go.go in bare etcd, as client-go reads and writes a Lease (resourcelock.Interface).
+// The election record of client-go.go in bare etcd, as client-go reads and writes a Lease (resourcelock.Interface), and what is left of it.
 //
 // A record is written only over the revision that was read last, as the API server does by resourceVersion. A refused write is a Conflict.
 
@@ -12,6 +12,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"sync/atomic"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -68,3 +69,27 @@ func (r *record) Update(ctx context.Context, said resourcelock.LeaderElectionRec
 func (r *record) RecordEvent(string) {}
 func (r *record) Identity() string   { return r.identity }
 func (r *record) Describe() string   { return r.key }
+
+// A release leaves the record, without a holder. A server that is named says what it has itself.
+func (l *clientGoLock) record(ctx context.Context, key string, servers []*url.URL) (string, error) {
+	client := l.client
+	var options []clientv3.OpOption
+	if len(servers) > 0 {
+		one, err := etcdClient(servers)
+		if err != nil {
+			return "", err
+		}
+		defer one.Close()
+		client, options = one, append(options, clientv3.WithSerializable())
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.ttl)
+	defer cancel()
+	said, _, err := (&record{client: client, key: key, options: options}).Get(ctx)
+	if err == nil && said.HolderIdentity != "" {
+		return "present", nil
+	}
+	if err == nil || errors.IsNotFound(err) {
+		return "absent", nil
+	}
+	return "", err
+}
