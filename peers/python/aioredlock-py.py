@@ -39,7 +39,7 @@ class Peer:
 
     def acquire(self, o):
         self.locks[o.key] = None
-        self.manager.retry_count = max(1, o.wait_ms // LONGEST_WAIT_MS)
+        self.manager.retry_count = 1 + o.wait_ms // LONGEST_WAIT_MS
         try:
             self.locks[o.key] = self.run(self.manager.lock(o.key, None if RENEWED else o.ttl))
             return "granted"
