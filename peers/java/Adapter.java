@@ -67,6 +67,13 @@ abstract class Adapter {
     return all.toString();
   }
 
+  /** User and password; a text that is not there is null. */
+  static String[] login(List<URI> servers) {
+    String user = servers.get(0).getRawUserInfo();
+    String[] parts = user == null ? new String[0] : user.split(":", 2);
+    return new String[] {parts.length > 0 && !parts[0].isEmpty() ? decode(parts[0]) : null, parts.length == 2 ? decode(parts[1]) : null};
+  }
+
   /** Of a library, as its jar has it. */
   static String version(Class<?> of, String group, String artifact) throws Exception {
     if (of.getResource("/META-INF/maven/" + group + "/" + artifact + "/pom.properties") == null) return of.getPackage().getImplementationVersion();

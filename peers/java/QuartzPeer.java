@@ -14,20 +14,18 @@
 // Trains with: postgres://127.0.0.1:1
 import java.net.URI;
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Properties;
+import javax.sql.DataSource;
 import org.quartz.impl.jdbcjobstore.LockException;
 import org.quartz.impl.jdbcjobstore.StdRowLockSemaphore;
 
 public class QuartzPeer extends Adapter {
   private final Map<String, StdRowLockSemaphore> locks = new HashMap<>();
-  private final Properties login = new Properties();
-  private String url;
+  private DataSource source;
   private Connection connection;
 
   private void ask(String statement) throws SQLException {
@@ -46,7 +44,7 @@ public class QuartzPeer extends Adapter {
   /** A pool would do so, too. */
   private void connect() throws SQLException {
     if (connection != null && !connection.isClosed()) return;
-    connection = DriverManager.getConnection(url, login);
+    connection = source.getConnection();
     connection.setAutoCommit(false);
   }
 
@@ -65,20 +63,8 @@ public class QuartzPeer extends Adapter {
 
   @Override
   String open(Map<String, String> of, List<URI> servers) throws Exception {
-    String user = servers.get(0).getRawUserInfo();
-    String[] parts = (user == null ? "lockbench" : user).split(":", 2);
-    login.setProperty("user", decode(parts[0]));
-    if (parts.length == 2) login.setProperty("password", decode(parts[1]));
-    login.setProperty("ApplicationName", of.get("client"));
-    if (servers.get(0).getScheme().equals("postgress")) login.setProperty("sslmode", "require");
-    url = "jdbc:postgresql://" + hosts(servers) + "/postgres?targetServerType=primary";
+    source = Postgres.source(of, servers, "CREATE TABLE IF NOT EXISTS qrtz_locks (SCHED_NAME VARCHAR(120) NOT NULL, LOCK_NAME VARCHAR(40) NOT NULL, PRIMARY KEY (SCHED_NAME, LOCK_NAME))");
     connect();
-    try {
-      ask("CREATE TABLE IF NOT EXISTS qrtz_locks (SCHED_NAME VARCHAR(120) NOT NULL, LOCK_NAME VARCHAR(40) NOT NULL, PRIMARY KEY (SCHED_NAME, LOCK_NAME))");
-      connection.commit();
-    } catch (SQLException e) {
-      end(); // another client made it at the same moment
-    }
     semaphore().obtainLock(connection, of.get("client")); // so that its classes are there before somebody waits for them
     end();
     return "ok";

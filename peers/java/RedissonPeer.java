@@ -36,8 +36,7 @@ public class RedissonPeer extends Adapter {
 
   private RedissonClient client(List<URI> servers, String master) {
     Config config = new Config().setLockWatchdogTimeout(ttl);
-    String login = servers.get(0).getUserInfo();
-    if (login != null) config.setUsername(login.split(":", 2)[0].isEmpty() ? null : login.split(":", 2)[0]).setPassword(login.split(":", 2)[1]);
+    config.setUsername(login(servers)[0]).setPassword(login(servers)[1]);
     if (!servers.get(0).getScheme().equals("sentinel")) config.useSingleServer().setAddress(servers.get(0).getScheme() + "://" + hosts(servers));
     else config.useSentinelServers().setReadMode(ReadMode.MASTER).setSubscriptionMode(SubscriptionMode.MASTER).setMasterName(master)
         .addSentinelAddress(servers.stream().map(s -> "redis://" + hosts(List.of(s))).toArray(String[]::new));

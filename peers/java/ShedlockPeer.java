@@ -37,7 +37,7 @@ public final class ShedlockPeer extends Adapter {
   }
 
   private LockProvider onPostgres(Map<String, String> of, List<URI> servers) throws Exception {
-    jdbc = new JdbcTemplate(Spring.postgres(of, servers, TABLE));
+    jdbc = new JdbcTemplate(Postgres.source(of, servers, TABLE));
     var builder = JdbcTemplateLockProvider.Configuration.builder().withJdbcTemplate(jdbc).withLockedByValue(of.get("client"));
     return new JdbcTemplateLockProvider((kind.equals("jdbc") ? builder.usingDbTime() : builder).build());
   }

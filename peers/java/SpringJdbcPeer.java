@@ -29,7 +29,7 @@ public final class SpringJdbcPeer extends SpringRedisPeer {
 
   @Override
   String open(Map<String, String> of, List<URI> servers) throws Exception {
-    DataSource source = Spring.postgres(of, servers, TABLE);
+    DataSource source = Postgres.source(of, servers, TABLE);
     DefaultLockRepository repository = new DefaultLockRepository(source);
     repository.setTransactionManager(new JdbcTransactionManager(source));
     repository.afterPropertiesSet();

@@ -24,7 +24,7 @@ os.environ.setdefault("LOCKBENCH_PEERS", os.path.join(ROOT, "build", "peers"))
 NAME = re.compile(r"[a-z0-9-]+")
 MAY_SAY = ("name", "topologies", "ends", "can", "record", "clock")
 MAY_CAN = ("extend", "holds", "fence", "validity", "signal", "reentrant", "shared", "permits", "token", "stop", "work", "record")
-SHARED = ("adapter.py", "known.py", "adapter.js", "Adapter.java", "Spring.java", "peer.go", "record.go")  # no adapters
+SHARED = ("adapter.py", "known.py", "adapter.js", "Adapter.java", "Spring.java", "Postgres.java", "peer.go", "record.go")  # no adapters
 
 
 def protocols():
