@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an audit draws, and what its trials say. At least one timeline is drawn for each reason: most are pruned for few
- * reasons, and a wrong one may be among the others.
+ * What an audit draws, and what its trials say. Some timelines are drawn for each reason: most are pruned for few reasons,
+ * and a wrong one may be among the others.
  */
 #include "audit.h"
 
@@ -64,7 +64,9 @@ void lb_hunt_audit_draw(const struct lb_hunt_space *space, uint64_t seed, size_t
     for (size_t i = 0; i < space->count && lb_hunt_prune_is_sound((enum lb_hunt_pruned)why); i++)
       if (space->timeline[i].pruned == (enum lb_hunt_pruned)why && space->timeline[i].fault_count == faults)
         index[count++] = i;
-    *ret_count += draw(space, &rng, index, count, (size_t)((double)count * share + 0.999), *ret + *ret_count);
+    size_t wanted = (size_t)((double)count * share + 0.999);
+    if (wanted < LB_HUNT_AUDITED_LEAST) wanted = LB_HUNT_AUDITED_LEAST;
+    *ret_count += draw(space, &rng, index, count, wanted, *ret + *ret_count);
   }
   free(index);
 }

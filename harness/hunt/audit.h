@@ -10,7 +10,8 @@
 
 #include "journal.h"
 
-#define LB_HUNT_AUDITED 0.05 /* of each reason, rounded up */
+#define LB_HUNT_AUDITED 0.05 /* of each reason, rounded up; at least LB_HUNT_AUDITED_LEAST, as far as there are any */
+enum { LB_HUNT_AUDITED_LEAST = 25 };
 
 enum lb_hunt_answer {
   LB_HUNT_NOT_DRAWN,
@@ -24,8 +25,8 @@ enum lb_hunt_answer {
 struct lb_hunt_drawn { /* both as indices of the space */
   size_t timeline, stand_in;
 };
-/* The sample: of each sound reason a share of those with so many faults, drawn by the seed; malloc'd, into *ret. It
- * leaves out a timeline without a stand-in, and one that would need an answer of a dead client or server. */
+/* The sample: of each sound reason a share of those with so many faults, or LB_HUNT_AUDITED_LEAST, drawn by the seed;
+ * malloc'd, into *ret. It leaves out a timeline without a stand-in, and one that would need an answer of a dead client or server. */
 void lb_hunt_audit_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults, double share,
                         struct lb_hunt_drawn **ret, size_t *ret_count);
 
