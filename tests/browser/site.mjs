@@ -124,6 +124,15 @@ await check("there a wide table scrolls in its box, by keyboard", async () => {
   await page.waitForFunction(() => document.querySelector(".scroll").scrollLeft > 0, null, { timeout: 5000 });
   return same(await page.evaluate(() => scrollX), 0);
 });
+await check("there the first page says what this is, then asks, and its picture scrolls in its box and opens by keyboard", async () => {
+  await page.goto(at("index.html"));
+  const [head, cards, picture] = await page.evaluate(() => ["h1", ".start", ".picture"].map((name) => document.querySelector(name).getBoundingClientRect().top));
+  const wide = await page.locator(".picture").first().evaluate((box) => [box.scrollWidth > box.clientWidth, document.documentElement.scrollWidth <= innerWidth]);
+  await page.locator(".picture a").first().evaluate((node) => node.focus());
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\.png$/, { timeout: 5000 });
+  return all(same([head < cards, cards < picture], [true, true]), same(wide, [true, true]));
+});
 await page.close();
 await check("nothing was complained of, and nobody was asked", async () => same([...new Set(said)], []));
 await end();
