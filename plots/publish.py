@@ -60,6 +60,11 @@ def usual_of(cells):
     return usual
 
 
+def asked(cell):
+    """Options are of who was asked."""
+    return cell if cell["verdict"] not in ("n/a", "skipped") else {**cell, "options": {}}
+
+
 def short(cell, usual):
     return {key: x for key, x in cell.items() if key in NAMES or json.dumps(x) != json.dumps(usual[key])}
 
@@ -70,9 +75,10 @@ def one_line(x):
 
 def write_run(run, target):
     """A line for each cell, so that a difference of two runs can be read."""
-    usual = usual_of(run["cells"])
+    cells = [asked(cell) for cell in run["cells"]]
+    usual = usual_of(cells)
     lists = {"usual": ",\n".join(f"  {one_line(verdict)}: {one_line(members)}" for verdict, members in usual.items()),
-             "cells": ",\n".join(f"  {one_line(short(cell, usual[cell['verdict']]))}" for cell in run["cells"])}
+             "cells": ",\n".join(f"  {one_line(short(cell, usual[cell['verdict']]))}" for cell in cells)}
     members = []
     for key, x in run.items():
         if key == "cells":
