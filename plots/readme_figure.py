@@ -17,16 +17,16 @@ import style
 SHOWN, WIDTH, DPI = 830, 8.3, 200  # pixels on GitHub, inches, pixels per inch in the file
 FAULTS = {  # each names all faults of its timeline; FAULT_VERBS counts them
     "failover": "replicas cut off, then the primary dies",
-    "failover-confirmed": "client cut to one server, which dies",
+    "failover-confirmed": "client cut from all but one, which dies",
     "failover-slow-link": "the same, its link slow and then cut",
-    "split-brain": "client cut to one server, which pauses",
-    "restart-node": "client cut to a majority, one restarts",
+    "split-brain": "client cut from all but one; it pauses",
+    "restart-node": "client cut from minority, one restarts",
     "majority-lost": "minority cut off, majority restarts",
     "partition": "the holder is cut off",
     "pause-holder": "the holder is paused",
     "crash-holder": "the holder dies",
     "slow-holder": "work outlasts the lease",
-    "clock-jump": "client cut to a majority, a clock jumps",
+    "clock-jump": "client cut from minority, a clock jumps",
     "clock-drift-10": "the same, a clock runs 10 % fast",
 }
 FAULT_VERBS = ("cut", "slow", "drop", "hold", "kill", "pause", "restart", "clock")
@@ -113,7 +113,7 @@ def origin(run, name, drawn, systems):
     trials = f"{low} trial{'' if high == 1 else 's'}" if low == high else f"{low} to {high} trials"
     safe = f" safe: the rate is below {100 * bound:.1f} % (95 % confidence)." if bound else ""
     return [f"Run {name}: {trials} of each.{safe} No guard: the holder writes without a check of its own.",
-            "In brackets: steps of the timeline that harm. A cut to a majority touches nobody where there is one server.",
+            "In brackets: steps of the timeline that harm. Where there is one server, the client is cut from none.",
             run_folder.versions_line(run, systems)]
 
 
