@@ -45,7 +45,7 @@ static void handle(int at, const struct request *request) {
       answer.result = lb_guardian.early
                           ? lb_refuse(&err, "undo-after = %lld s was over before the trial was, so all was undone",
                                       (long long)lb_guardian.rules->undo_after_ms / 1000)
-                          : 0;
+                          : lb_guardian_order_prove_late(&err);
       break;
     case DO_REST: answer.result = lb_guardian_undo(&err); break;
     default: answer.result = lb_guardian.failed ? 0 : lb_guardian_undo(&err); break; /* that was said already */

@@ -18,6 +18,7 @@ struct lb_guardian_fault {
   lb_ns since;
   unsigned number;    /* in the journal */
   bool seen;          /* its effect was */
+  bool shows_late;    /* a cut that is proved before the next order, or at the end of the trial */
   bool ordered_back;  /* a command has undone it, and the proof is still to come */
   char identity[128]; /* of the server before it; "" = it told none */
 };

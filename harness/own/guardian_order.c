@@ -105,6 +105,10 @@ static int prove_all(const struct lb_guardian_fault *new, size_t count, const st
     size_t old = taken_back(new->verb, &new[i]);
     bool cures = old < lb_guardian.count;
     if (new->verb == LB_MAY_CUT && !before[i].tells) continue; /* another link of the same cut does */
+    if (new->verb == LB_MAY_CUT && !before[i].follows) {
+      lb_guardian.fault[first + i].shows_late = true;
+      continue;
+    }
     int r = prove(&new[i], cures ? &lb_guardian.fault[old] : &new[i], &before[i], err);
     if (r < 0) return r;
     if (cures) lb_guardian_journal_strike(old);
@@ -136,6 +140,18 @@ static int restart(struct lb_guardian_fault *new, size_t count, struct lb_error 
   return r < 0 ? r : act(new, count, err);
 }
 
+int lb_guardian_order_prove_late(struct lb_error *err) {
+  static const struct lb_guardian_look whole;
+  for (size_t i = 0; i < lb_guardian.count; i++) {
+    struct lb_guardian_fault *f = &lb_guardian.fault[i];
+    if (!f->shows_late || f->seen || f->ordered_back) continue;
+    int r = prove(f, f, &whole, err);
+    if (r < 0) return r;
+    f->seen = true;
+  }
+  return 0;
+}
+
 int lb_guardian_order(const struct lb_own *own, const struct lb_mandate_order *order, struct lb_error *err) {
   static struct lb_guardian_fault new[LB_MANDATE_MOST];
   lb_guardian.well = false;
@@ -150,5 +166,7 @@ int lb_guardian_order(const struct lb_own *own, const struct lb_mandate_order *o
     if (new[i].ward == lb_guardian.rules->count || (links && new[i].other == lb_guardian.rules->count))
       return lb_refuse(err, "%s: the operator does not name each of these servers", lb_mandate_verbs[order->verb]);
   }
+  int r = lb_guardian_order_prove_late(err);
+  if (r < 0) return r;
   return order->verb == LB_MAY_RESTART ? restart(new, order->count, err) : act(new, order->count, err);
 }

@@ -10,4 +10,8 @@
 /* Does it to these servers. 0, or -errno with err; what was done is written down in any case. */
 int lb_guardian_order(const struct lb_own *own, const struct lb_mandate_order *order, struct lb_error *err);
 
+/* Proves the cuts that show late: a lone leader notices after seconds, and what it answers meanwhile is what a trial asks
+ * for. Likewise. */
+int lb_guardian_order_prove_late(struct lb_error *err);
+
 #endif
