@@ -435,6 +435,7 @@ static void takes_turns(struct lb_conform *c) {
 
 static void keys_are_apart(struct lb_conform *c) {
   const char *key = lb_conform_key(c), *other = lb_conform_key(c);
+  adapter_open_three(c);
   adapter_acquire(c, 0, key, ADAPTER_HOLD_MS, 0, "of a free lock");
   adapter_acquire(c, 1, other, ADAPTER_HOLD_MS, 0, "of another key than the first client's");
   adapter_release(c, 0, key, "");
