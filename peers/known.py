@@ -13,6 +13,7 @@
 # $LOCKBENCH_PEERS is the folder of what ./bench peers makes ($PEERS in peers.ini).
 import configparser
 import difflib
+import glob
 import json
 import os
 import re
@@ -155,8 +156,8 @@ def chosen(peers, names):
 def loses():
     """Of each peer of the published runs the scenarios that went wrong, without a guard."""
     found, cells = {}, []
-    for run in ("reference-peers", "reference-redisson"):
-        with open(os.path.join(ROOT, "results", run, "run.json"), encoding="utf-8") as f:
+    for path in sorted(glob.glob(os.path.join(ROOT, "results", "reference-peers*", "run.json"))) + [os.path.join(ROOT, "results", "reference-redisson", "run.json")]:
+        with open(path, encoding="utf-8") as f:
             cells += json.load(f)["cells"]
     for cell in cells:
         name = cell["system"].removeprefix("peer:").partition("@")[0]

@@ -182,7 +182,7 @@ def write_tables(root, lockbench):
 
 
 # What stands on a page of its own, or is held against another run by the paper. All others stand side by side, so they have to be of the same protocols.
-ALONE = ("reference-readme", "reference-speed", "reference-museum", "reference-peers", "reference-locks", "reference-failover", "reference-restarts", "reference-redisson", "reference-versions", "reference-version-bugs", "reference-upgrades", "reference-15247", "reference-field")
+ALONE = ("reference-readme", "reference-speed", "reference-museum", "reference-peers", "reference-peers-python", "reference-peers-go", "reference-peers-java", "reference-locks", "reference-failover", "reference-restarts", "reference-redisson", "reference-versions", "reference-version-bugs", "reference-upgrades", "reference-15247", "reference-field")
 
 
 def wrong_digests(root):
