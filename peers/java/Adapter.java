@@ -96,7 +96,8 @@ abstract class Adapter {
         default: return "error the library offers no " + word;
       }
     } catch (Exception e) {
-      return (word.equals("open") ? "error " : "unknown ") + e;
+      String text = e.toString(); // Redisson's has the script that it sent, and a line has a limit of words
+      return (word.equals("open") ? "error " : "unknown ") + text.substring(0, Math.min(text.length(), 160));
     }
   }
 
