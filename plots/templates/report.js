@@ -56,7 +56,7 @@
     if (!cell) return el("td", {class: "none"});
     if (!isAsked(cell)) return el("td", {class: "na", title: `n/a: ${textOf(cell.r)}`}, "·");
     const small = [];
-    if (tight) small.push(cell.k[0] || "");
+    if (tight) small.push(...(cell.k[0] || "").split(/ (?=\()/));
     if (!tight && cell.a) small.push("after the lease");
     if (!tight && cell.d) small.push(cell.d);
     if (!tight && cell.x) small.push(`≠ expected ${cell.x}`);

@@ -138,6 +138,11 @@ await check("faults at one place of a server share a text above the bands, and a
   const above = await lanes.locator("text", { hasText: "† died" }).first().evaluate((text) => ![...text.parentNode.children].slice([...text.parentNode.children].indexOf(text)).some((node) => node.matches(".band")));
   return all(same(texts.filter((text) => /^cut|† died/.test(text)), ["cut links", "cut, † died"]), above || "a band hides it", texts.includes("still asks") || texts);
 });
+await page.goto(want.undecided);
+await check("in a narrow cell a count is a line, and the undecided trials are the next one", async () => {
+  const counts = await page.locator("#truth.tight td small").evaluateAll((nodes) => nodes.map((node) => [node.textContent, node.getClientRects().length && node.offsetHeight < 20]));
+  return all(counts.some(([text]) => /^\(\+\d+ \?\)$/.test(text)) || "no cell has undecided trials", same(counts.filter((one) => !one[1]), []));
+});
 await page.goto(addressOf("no.such.cell"));
 await check("an address of no cell says so", async () => /has no cell no\.such\.cell/.test(await page.locator("#trial").innerText()));
 await page.close();

@@ -48,7 +48,7 @@ def expected(work, modules, chromium):
     data_killed = report.script_json(data | {"told": {cell: story | killed}})
     (made / "killed.html").write_text((made / "report.html").read_text(encoding="utf-8").replace(whole, data_killed), encoding="utf-8")
     tap.check("a page of a whole suite is below 3 MB", [f"{page}: {page.stat().st_size}" for page in pages if page.stat().st_size >= MOST])
-    return {"modules": str(modules), "chromium": chromium, "page": pages[0].as_uri(), "killed": (made / "killed.html").as_uri(),
+    return {"modules": str(modules), "chromium": chromium, "page": pages[0].as_uri(), "killed": (made / "killed.html").as_uri(), "undecided": pages[1].as_uri(),
             "verdict": report.headline(run),
             "cells": sum(c["g"] == "none" and c["v"] != "n/a" for c in data["cells"]), "cell": cell, "length": float(row["double_hold_ms"]),
             "lanes": story["lanes"], "holds": len(story["holds"]), "wrong": [line[3] for line in story["story"] if line[3]],
