@@ -22,7 +22,7 @@
  * takes a tenth of that. */
 enum { TICKS_MIN = 12, WITHIN_PERCENT = 3, COUNT_MIN = 100 };
 enum { LOOK_MS = 500, REST_MS = 3000, REST_PERCENT = 10 }; /* of the compilers */
-enum { TICK_US = 500, STOP_GRACE_MS = 3000, COUNT_MS = 1000 };
+enum { TICK_US = 500, SLOW_TICK_US = 5000, STOP_GRACE_MS = 3000, COUNT_MS = 1000 };
 
 static bool has_settled(const struct lb_settle *s) {
   size_t third = s->ticks / 3, now = s->ticks;
@@ -70,11 +70,12 @@ static void show_live(struct lb_stage *s) {
   if (s->live) atomic_store(&s->live->grants, atomic_load(&s->memory->grants));
 }
 
-/* A lock in memory is so fast that its log, not the time, is the limit. */
+/* A lock in memory is so fast that its log, not the time, is the limit. Beside servers each look takes time from them
+ * and from their clients. */
 void lb_workload_continue(struct lb_stage *s, lb_ns end, const _Atomic bool *enough) {
-  lb_ns now;
+  lb_ns now, tick_us = s->cluster.data_count ? SLOW_TICK_US : TICK_US;
   while ((now = lb_clock_ns()) < end && !atomic_load(enough)) {
-    lb_ns tick = now + TICK_US * (LB_NS_PER_MS / 1000);
+    lb_ns tick = now + tick_us * (LB_NS_PER_MS / 1000);
     lb_clock_sleep_until(tick < end ? tick : end);
     show_live(s);
   }
