@@ -49,11 +49,12 @@ static void tell_wall(struct lb_process_env *env) {
 /* How long to wait, in true time, before the clock has to be looked at again; 0 = it shows `deadline` or later. */
 static lb_ns patience(struct lb_env *env, lb_ns deadline) {
   lb_ns true_now = lb_clock_ns(), slice = SLICE_MS * LB_NS_PER_MS;
-  if (process_env(env)->skew) tell_wall(process_env(env));
+  if (!process_env(env)->skew) return deadline > true_now ? deadline - true_now : 0;
+  tell_wall(process_env(env));
   if (env->now(env) >= deadline) return 0;
   lb_ns end = lb_env_to_truth(process_env(env), deadline);
   lb_ns left = end > true_now ? end - true_now : 1; /* rounded, or the clock has just been set */
-  return process_env(env)->skew && left > slice ? slice : left;
+  return left > slice ? slice : left;
 }
 
 static int true_poll(struct lb_process_env *env, struct pollfd *fds, size_t count, lb_ns most) {
