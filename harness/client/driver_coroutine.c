@@ -53,6 +53,7 @@ struct lb_body {
   struct lb_coroutine *coroutine;  /* NULL = it has not begun */
   bool woken;                      /* what it waited for came while it stood still */
   bool idle;                       /* it waits for a command */
+  bool gave_way;                   /* it has waited since it last rested, so the others have had their turns */
   struct ev_io io[FDS_MAX], alarm; /* what it waits for: descriptors, its timer of the kernel, ... */
   struct pollfd *fds;              /* ... which these are */
   size_t fd_count;
@@ -160,11 +161,16 @@ static int wait_for_fds(struct lb_process_env *env, struct pollfd *fds, size_t c
     ev_io_start(b->worker->loop, &b->io[i]);
   }
   limit(b, most);
+  b->gave_way = true;
   lb_coroutine_yield(b->coroutine);
   return b->ready;
 }
 
+/* A rest of no length gives the others a turn. A client that has just waited for an answer has given them one. */
 static void sleep_until(struct lb_body *b, lb_ns when) {
+  bool gave_way = b->gave_way;
+  b->gave_way = false;
+  if (when == 0 && gave_way) return;
   struct itimerspec at = {.it_value = {(time_t)(when / LB_NS_PER_S), (long)(when % LB_NS_PER_S)}};
   if (when > lb_clock_ns() && timerfd_settime(b->alarm.fd, TFD_TIMER_ABSTIME, &at, NULL) == 0)
     ev_io_start(b->worker->loop, &b->alarm);
@@ -286,6 +292,7 @@ static void close_bells(const struct worker *w, bool own) {
 /* The whole life of a worker. It never returns into the controller's code, of which it is a copy. */
 static _Noreturn void work(struct worker *w, const struct lb_client_plan *plan) {
   signal(SIGPIPE, SIG_IGN);
+  if (plan->gives_way) lb_process_give_way();
   if (plan->output > 0) lb_driver_speak_into(plan->output);
   for (size_t i = 0; i < w->all->count; i++) close_bells(&w->all->worker[i], &w->all->worker[i] == w);
   allow_many_files();
