@@ -6,6 +6,7 @@
 #include "process.h"
 
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +18,11 @@
 #include <unistd.h>
 
 #include "clock.h"
+
+void lb_process_give_way(void) {
+  struct sched_param lowest = {0};
+  (void)!sched_setscheduler(0, SCHED_BATCH, &lowest);
+}
 
 pid_t lb_process_fork(void) {
   pid_t parent = getpid(), pid = fork();

@@ -39,6 +39,11 @@ pid_t lb_process_fork(void);
  * waitpid(2), if it ended by itself. `deadline_ns` is a time of lb_clock_ns(). */
 bool lb_process_await(pid_t pid, uint64_t deadline_ns, int *ret_status);
 
+/* From now on this process, and what it starts, interrupts no other process when what it waits for has come: it goes on
+ * when a processor is free or a turn is over (SCHED_BATCH). Its share of the processor stays as it is. Where the kernel
+ * refuses, nothing changes. */
+void lb_process_give_way(void);
+
 /* LOCKBENCH_CALLED_AS if it is set and not empty (./bench sets it), else "lockbench". Never NULL;
  * not to be freed, and good until the environment changes. */
 const char *lb_process_called(void);

@@ -93,6 +93,9 @@ struct lb_client_plan { /* what all clients of a trial have in common; must outl
   /* The watchdog: while it holds it renews every third of the ttl, also between two commands. A protocol with
    * LB_TRAIT_RENEWED has one anyway. */
   bool renew;
+  /* No client waits for another one, so only their rate counts: a reply does not interrupt the server that has sent it
+   * (lb_process_give_way()), which then reads many requests at a time. A hand-off would be later for it. */
+  bool gives_way;
   bool names_server;          /* every outcome of an acquire is recorded with the server that was asked */
   struct lb_workers *workers; /* what the driver runs several clients in, if it does (driver->gather) */
   int output;                 /* file that its standard output and error go to; 0 = they stay as they are */

@@ -116,6 +116,7 @@ void lb_driver_speak_into(int output) {
 /* Between fork and the first command. Its connections must begin on its own host. */
 static _Noreturn void become_client(const struct lb_client *client, const struct lb_client_plan *plan,
                                     const struct lb_ground *ground, const int pair[2]) {
+  if (plan->gives_way) lb_process_give_way();
   if (ground->prepare) setpgid(0, 0), ground->prepare(client, plan); /* it will not stay alone */
   signal(SIGPIPE, SIG_IGN);
   if (plan->output > 0) lb_driver_speak_into(plan->output);

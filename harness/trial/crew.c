@@ -208,6 +208,7 @@ static void plan_clients(struct lb_stage *s) {
       .guard = s->plan->guard,
       .permits = scenario->permits,
       .renew = scenario->renew,
+      .gives_way = scenario->kind == LB_KIND_LOAD && scenario->keys == 0,
       .names_server = scenario->kind != LB_KIND_LOAD, /* of a speed it would be a part */
       .work = {.keys = (uint32_t)scenario->keys,
                .skew = scenario->skew,

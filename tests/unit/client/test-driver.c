@@ -5,6 +5,7 @@
  * and are judged in the same way. The protocols are the ones without a server.
  */
 #include <errno.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -206,6 +207,18 @@ static void a_log_is_the_story_of_its_writer(void **state) {
   assert_true(shared ? clients_of_log[0] > 1 : clients_of_log[0] == 1);
 }
 
+static void who_is_to_give_way_does(void **state) {
+  (void)state;
+  use("null");
+  for (int gives = 0; gives < 2; gives++) {
+    w.plan.gives_way = gives;
+    assert_int_equal(lb_client_start(&w.client[gives], &w.plan), 0);
+    assert_int_equal(call(&w.client[gives], LB_DO_OPEN), 0);
+    int policy = sched_getscheduler(atomic_load(&w.memory->state[gives].pid));
+    if (w.driver->writers(CLIENTS) > 1) assert_int_equal(policy, gives ? SCHED_BATCH : SCHED_OTHER);
+  }
+}
+
 /* A client of an open loop that stood still asks as often as it was to, and each time says since when. */
 static void who_was_late_asks_for_all_that_was_due(void **state) {
   (void)state;
@@ -357,7 +370,8 @@ static void who_hangs_runs_until_it_is_told_to_go_on(void **state) {
       UNDER(run_by, who_is_stopped_says_nothing_until_it_goes_on),                                                     \
       UNDER(run_by, who_works_can_be_stopped_and_the_others_go_on),                                                    \
       UNDER(run_by, who_is_killed_leaves_its_log_and_its_lock), UNDER(run_by, points_stop_and_kill),                   \
-      UNDER(run_by, who_hangs_runs_until_it_is_told_to_go_on), UNDER(run_by, who_was_late_asks_for_all_that_was_due)
+      UNDER(run_by, who_hangs_runs_until_it_is_told_to_go_on), UNDER(run_by, who_was_late_asks_for_all_that_was_due),  \
+      UNDER(run_by, who_is_to_give_way_does)
 
 struct switching {
   struct lb_coroutine *coroutine;
