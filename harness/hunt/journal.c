@@ -279,40 +279,52 @@ static unsigned breaks(const struct lb_hunt_journal *journal, size_t timeline, e
   return lb_hunt_journal_seen(journal, timeline)->of[class];
 }
 
-bool lb_hunt_sets_contained(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t timeline,
-                            enum lb_hunt_outcome class) {
+/* One that stands between these. */
+static bool contains(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t timeline,
+                     enum lb_hunt_outcome class, enum lb_hunt_standing first, enum lb_hunt_standing last) {
   for (size_t i = 0; i < sets->count; i++) {
     const struct lb_hunt_set *set = &sets->set[i];
-    if (set->standing <= LB_HUNT_NOT_REPLAYED && set->class == class && is_subset(space, set->timeline, timeline))
+    if (set->standing >= first && set->standing <= last && set->class == class &&
+        is_subset(space, set->timeline, timeline))
       return true;
   }
   return false;
 }
 
+bool lb_hunt_sets_contained(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t timeline,
+                            enum lb_hunt_outcome class) {
+  return contains(sets, space, timeline, class, LB_HUNT_MINIMAL, LB_HUNT_NOT_REPLAYED);
+}
+
 /* ---- what each timeline is --------------------------------------------------------------------------------------- */
 
-/* The subsets that break, and those of which that is not known. */
-static void look_at_subsets(const struct lb_hunt_journal *b, size_t timeline, enum lb_hunt_outcome class,
-                            unsigned *ret_breaking, unsigned *ret_open) {
+struct parts {               /* how many of the proper subsets ... */
+  unsigned breaking, mostly; /* broke it once or more; in more than half of their trials */
+  unsigned open;             /* have too few trials to say */
+};
+
+static struct parts look_at_subsets(const struct lb_hunt_journal *b, size_t timeline, enum lb_hunt_outcome class) {
+  struct parts parts = {0};
   size_t part[PARTS_MAX], count = subsets(b->space, timeline, part);
-  *ret_breaking = *ret_open = 0;
   for (size_t i = 0; i < count; i++) {
-    if (breaks(b, part[i], class)) ++*ret_breaking;
-    else if (lb_hunt_count_decided(lb_hunt_journal_seen(b, part[i])) < LB_HUNT_SURE) ++*ret_open;
+    unsigned broke = breaks(b, part[i], class), decided = lb_hunt_count_decided(lb_hunt_journal_seen(b, part[i]));
+    parts.breaking += broke > 0;
+    parts.mostly += 2 * broke > decided;
+    parts.open += decided < LB_HUNT_SURE;
   }
+  return parts;
 }
 
 bool lb_hunt_journal_part_broke(const struct lb_hunt_journal *journal, size_t timeline, enum lb_hunt_outcome class) {
-  unsigned breaking, open;
-  look_at_subsets(journal, timeline, class, &breaking, &open);
-  return breaking > 0;
+  return look_at_subsets(journal, timeline, class).breaking > 0;
 }
 
-/* True if it belongs into the list. Those that contain a minimal set do not: the smaller one says more. */
+/* True if it belongs into the list. Those that contain a minimal set do not, nor do those that break sometimes, as a part
+ * of theirs does: the smaller one says more. */
 static bool judge(const struct lb_hunt_journal *b, const struct lb_hunt_sets *smaller, size_t timeline,
                   enum lb_hunt_outcome class, struct lb_hunt_set *ret) {
   const struct lb_hunt_count *count = lb_hunt_journal_seen(b, timeline);
-  unsigned breaking, broke = count->of[class], decided = lb_hunt_count_decided(count);
+  unsigned broke = count->of[class], decided = lb_hunt_count_decided(count);
   const struct lb_hunt_replay *replay = &b->replay[timeline];
   if (broke == 0 || (replay->refuted && replay->agreed == 0) ||
       lb_hunt_sets_contained(smaller, b->space, timeline, class))
@@ -326,20 +338,28 @@ static bool judge(const struct lb_hunt_journal *b, const struct lb_hunt_sets *sm
                               .agreed = replay->agreed,
                               .replayed = replay->decided,
                               .simplest = {timeline, 0}};
-  look_at_subsets(b, timeline, class, &breaking, &ret->open);
-  if (broke < decided || breaking > 0 || replay->refuted) ret->standing = LB_HUNT_SOMETIMES;
-  else ret->standing = decided < LB_HUNT_SURE || ret->open > 0 ? LB_HUNT_OPEN : LB_HUNT_MINIMAL;
-  return true;
+  struct parts parts = look_at_subsets(b, timeline, class);
+  ret->open = parts.open;
+  if (broke < decided || parts.mostly > 0 || replay->refuted) ret->standing = LB_HUNT_SOMETIMES;
+  else ret->standing = decided < LB_HUNT_SURE || parts.open > 0 ? LB_HUNT_OPEN : LB_HUNT_MINIMAL;
+  return ret->standing != LB_HUNT_SOMETIMES ||
+         !contains(smaller, b->space, timeline, class, LB_HUNT_SOMETIMES, LB_HUNT_SOMETIMES);
 }
 
 static void add(struct lb_hunt_sets *sets, const struct lb_hunt_set *set) { LB_APPEND(sets->set, sets->count) = *set; }
 
+/* A smaller one that says more of what this one is. */
+static bool is_said(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, const struct lb_hunt_set *set) {
+  return lb_hunt_sets_contained(sets, space, set->timeline, set->class) ||
+         (set->standing == LB_HUNT_SOMETIMES &&
+          contains(sets, space, set->timeline, set->class, LB_HUNT_SOMETIMES, LB_HUNT_SOMETIMES));
+}
+
 /* One with fewer hosts may stand behind the one that it is a part of. */
-static void drop_contained(const struct lb_hunt_space *space, enum lb_hunt_outcome class, struct lb_hunt_sets *sets) {
+static void drop_said(const struct lb_hunt_space *space, enum lb_hunt_outcome class, struct lb_hunt_sets *sets) {
   size_t kept = 0;
   for (size_t i = 0; i < sets->count; i++)
-    if (sets->set[i].class != class || !lb_hunt_sets_contained(sets, space, sets->set[i].timeline, class))
-      sets->set[kept++] = sets->set[i];
+    if (sets->set[i].class != class || !is_said(sets, space, &sets->set[i])) sets->set[kept++] = sets->set[i];
   sets->count = kept;
 }
 
@@ -349,7 +369,7 @@ static void find_class(const struct lb_hunt_journal *b, enum lb_hunt_outcome cla
   struct lb_hunt_set set;
   for (size_t i = 0; i < b->space->count; i++)
     if (judge(b, ret, i, class, &set)) add(ret, &set);
-  drop_contained(b->space, class, ret);
+  drop_said(b->space, class, ret);
 }
 
 void lb_hunt_sets_find(const struct lb_hunt_journal *journal, struct lb_hunt_sets *ret) {

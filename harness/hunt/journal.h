@@ -3,8 +3,9 @@
  * journal.h - what came of the timelines of a hunt: outcomes, their journal, and the minimal sets in it.
  *
  * A set is minimal in its class if its timeline broke in every decided trial, at least LB_HUNT_SURE of them. Each proper
- * subset was run as often, and never broke in that class. Nothing follows for supersets: a further fault can hide what
- * two did.
+ * subset was run as often, and broke in that class in at most half of its trials. (With ten replays of the set beside
+ * 3 of 6 of a part, chance alone does that once in 66 times; where a part may not break at all, a race that is won now
+ * and then hides what always breaks.) Nothing follows for supersets: a further fault can hide what two did.
  */
 #ifndef LB_HUNT_JOURNAL_H
 #define LB_HUNT_JOURNAL_H
@@ -98,10 +99,11 @@ int lb_hunt_journal_close(struct lb_hunt_journal *journal);
 #define LB_HUNT_SURE 5 /* n of n */
 
 enum lb_hunt_standing {
-  LB_HUNT_MINIMAL,      /* n of n, and no proper subset breaks; when the hunt is over also: it agreed in every replay */
+  LB_HUNT_MINIMAL,      /* n of n, and no proper subset mostly breaks; when the hunt is over also: all replays agreed */
   LB_HUNT_NOT_REPLAYED, /* minimal but for that: there was no time, or too few replays were decided */
   LB_HUNT_OPEN,         /* n of n, but a proper subset, or itself, has not been decided often enough */
-  LB_HUNT_SOMETIMES,    /* k of n, there or in its replays; or a proper subset breaks k of n */
+  LB_HUNT_SOMETIMES,    /* k of n, there or in its replays; or a proper subset breaks in more than half of its trials.
+                         * Listed is the smallest of them */
 };
 enum { LB_HUNT_WITHOUT_CLIENT_3 = 1 << 0, LB_HUNT_WITHOUT_RENEWAL = 1 << 1, LB_HUNT_WITHOUT_COUNT = 1 << 2 };
 struct lb_hunt_form { /* how a timeline is played: what of the program is left out (simplify.h); 0 = nothing */

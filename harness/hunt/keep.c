@@ -80,7 +80,7 @@ static int write_table(const struct lb_hunt *h, const char *folder) {
 /* How often the set broke as it was found, and in what form it is written. */
 static void describe(const struct lb_hunt *h, const struct lb_hunt_set *set, char *ret, size_t size) {
   char found[LB_HUNT_ID_MAX];
-  const char *minimal = set->standing <= LB_HUNT_NOT_REPLAYED ? ", and no part of it alone did" : "";
+  const char *minimal = set->standing <= LB_HUNT_NOT_REPLAYED ? ", and no part of it in more than half" : "";
   lb_hunt_timeline_id(&h->space.timeline[set->timeline], found);
   if (!lb_hunt_simplify_helped(set))
     snprintf(ret, size, "It broke %s in %u of %u trials%s.", lb_hunt_outcome_class_text(set->class), set->broke,

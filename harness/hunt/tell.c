@@ -232,7 +232,8 @@ static void tell_undecided(const struct lb_hunt *h, FILE *out) {
 
 void lb_hunt_tell_legend(FILE *out) {
   fputs(
-      "\nminimal set: it breaks the lock in every trial, also replayed, and no part of it does. smallest: its faults\n"
+      "\nminimal set: it breaks the lock in every trial, also replayed, and no part of it in more than\n"
+      "half of its trials. smallest: its faults\n"
       "0..3: minimal sets with so many faults; unreal clocks: those that need a clock that no machine has\n"
       "core breaks: of the timelines that each lock is asked, how many broke it, of those decided\n"
       "sometimes: sets that broke it in some trials only, or that were not replayed often enough\n"

@@ -139,6 +139,46 @@ TEST(what_breaks_now_and_then_is_no_minimal_set) {
   lb_hunt_sets_clear(&sets);
 }
 
+/* A pair that breaks every time, and one of its parts `broke` times of five. The sets that follow from it. */
+static struct lb_hunt_sets find_beside_part(unsigned broke, size_t *ret_pair) {
+  const struct lb_hunt_timeline *pair = some_pair(0);
+  struct lb_hunt_timeline part[LB_HUNT_SUBSETS_MAX];
+  struct lb_hunt_sets sets;
+  size_t parts = lb_hunt_space_subsets(&space, pair, part);
+  *ret_pair = (size_t)(pair - space.timeline);
+  for (unsigned n = 0; n < LB_HUNT_SURE; n++) {
+    lb_hunt_journal_add(&journal, *ret_pair, LB_GUARD_NONE, LB_HUNT_LEASE, "");
+    for (size_t i = 0; i < parts; i++) {
+      ptrdiff_t at = lb_hunt_space_find(&space, &part[i]);
+      bool breaks_now = part[i].fault_count == 1 && i == parts - 1 && n < broke;
+      if (at >= 0)
+        lb_hunt_journal_add(&journal, (size_t)at, LB_GUARD_NONE, breaks_now ? LB_HUNT_LEASE : LB_HUNT_SAFE, "");
+    }
+  }
+  lb_hunt_sets_find(&journal, &sets);
+  return sets;
+}
+
+TEST(a_part_that_seldom_breaks_hides_no_minimal_set) {
+  size_t pair;
+  struct lb_hunt_sets sets = find_beside_part(2, &pair);
+  assert_int_equal(sets.count, 2);
+  assert_int_equal(space.timeline[sets.set[0].timeline].fault_count, 1);
+  assert_int_equal(sets.set[0].standing, LB_HUNT_SOMETIMES);
+  assert_int_equal(sets.set[1].timeline, pair);
+  assert_int_equal(sets.set[1].standing, LB_HUNT_MINIMAL);
+  lb_hunt_sets_clear(&sets);
+}
+
+TEST(a_set_says_nothing_beside_a_part_that_mostly_breaks) {
+  size_t pair;
+  struct lb_hunt_sets sets = find_beside_part(3, &pair);
+  assert_int_equal(sets.count, 1);
+  assert_int_equal(space.timeline[sets.set[0].timeline].fault_count, 1);
+  assert_int_equal(sets.set[0].standing, LB_HUNT_SOMETIMES);
+  lb_hunt_sets_clear(&sets);
+}
+
 /* The first fault breaks it, the second hides that: it breaks with one, and is not asked with both. */
 TEST(a_fault_that_hides_another_takes_nothing_away) {
   char a[40], b[40];
