@@ -18,12 +18,15 @@
 
 /* MOST: timelines that are looked at in one round. WINDOW: of the first ones by lineage. */
 enum { MOST = 400, WINDOW = 20, AGAIN = LB_HUNTING_AGAIN };
+/* So often is asked a timeline that does not break, if it hits what the grant rests on: a race may have hidden it. Not
+ * where time may run out. */
+enum { FIRST_LOOKS = 3 };
 /* Shares of a budget: until when is looked at timelines, and until when is asked about what was found. The rest is for
  * simpler forms, replays and guards. */
 #define LOOK_UNTIL 0.6
 #define ASK_UNTIL 0.75
 /* In the order in which a hunt with a budget plays them. */
-enum part { CONTROLS, CONFIRMING, LOOKING, AUDIT, CLOSER, HELD, GUARDS, SAFE, PART_COUNT };
+enum part { CONTROLS, CONFIRMING, FIRST, LOOKING, AUDIT, CLOSER, HELD, GUARDS, SAFE, PART_COUNT };
 
 struct round {
   struct lb_hunting *g;
@@ -34,15 +37,26 @@ struct round {
   size_t *timeline[PART_COUNT];
   size_t count[PART_COUNT];
   bool *taken; /* by the index of the timeline: it is looked at in this round */
+  bool *rests; /* by the index of the timeline: it comes first by lineage */
 };
 
 /* ---- what is wanted ---------------------------------------------------------------------------------------------- */
 
+static bool is_first(const struct round *r, size_t timeline) {
+  return r->rests[timeline] && r->g->order->budget_s == 0;
+}
+
+static unsigned count_asked(const struct round *r, size_t timeline) {
+  const struct lb_hunt_count *count = lb_hunt_journal_seen(&r->g->h->journal, timeline);
+  return lb_hunt_count_decided(count) + count->of[LB_HUNT_UNDECIDED];
+}
+
 /* A control has had a trial that says what the grant rests on. */
-static bool was_asked(const struct lb_hunting *g, size_t timeline) {
-  const struct lb_hunt_count *count = lb_hunt_journal_seen(&g->h->journal, timeline);
-  unsigned asked = lb_hunt_count_decided(count) + count->of[LB_HUNT_UNDECIDED];
-  return asked > (g->h->space.timeline[timeline].fault_count == 0);
+static bool was_asked(const struct round *r, size_t timeline) {
+  bool control = r->g->h->space.timeline[timeline].fault_count == 0;
+  if (is_first(r, timeline) && lb_hunt_count_violated(lb_hunt_journal_seen(&r->g->h->journal, timeline)) == 0)
+    return count_asked(r, timeline) >= FIRST_LOOKS;
+  return count_asked(r, timeline) > control;
 }
 
 static void add(struct round *r, enum part part, size_t timeline) { r->timeline[part][r->count[part]++] = timeline; }
@@ -60,27 +74,28 @@ static bool look(struct round *r, size_t faults, bool open) {
   bool left = false;
   for (size_t i = 0; i < r->order_count; i++) {
     size_t t = r->order[i];
-    if (g->h->space.timeline[t].fault_count != faults || is_elsewhere(g, faults, i) || r->taken[t] || was_asked(g, t) ||
+    if (g->h->space.timeline[t].fault_count != faults || is_elsewhere(g, faults, i) || r->taken[t] || was_asked(r, t) ||
         lb_hunting_is_held(g, t))
       continue;
     left = true;
-    if (r->count[LOOKING] == MOST ||
+    if (r->count[LOOKING] + r->count[FIRST] == MOST ||
         (open && faults > 1 && lb_hunt_journal_part_broke(&g->h->journal, t, LB_HUNT_LEASE)))
       continue;
     r->taken[t] = true;
-    add(r, faults == 0 ? CONTROLS : LOOKING, t);
+    add(r, faults == 0 ? CONTROLS : is_first(r, t) ? FIRST : LOOKING, t);
   }
   return left;
 }
 
-static bool knows_parts(const struct lb_hunting *g, size_t timeline) {
+static bool knows_parts(const struct round *r, size_t timeline) {
+  const struct lb_hunting *g = r->g;
   struct lb_hunt_timeline part[LB_HUNT_SUBSETS_MAX];
   size_t count = lb_hunt_space_subsets(&g->h->space, &g->h->space.timeline[timeline], part);
   bool knows = true;
   for (size_t i = 0; i < count && knows; i++) {
     ptrdiff_t at =
         part[i].fault_count > 0 && part[i].pruned == LB_HUNT_RUN ? lb_hunt_space_find(&g->h->space, &part[i]) : -1;
-    knows = at < 0 || was_asked(g, (size_t)at);
+    knows = at < 0 || was_asked(r, (size_t)at);
   }
   return knows;
 }
@@ -92,11 +107,11 @@ static bool look_first(struct round *r) {
   size_t seen = 0;
   for (size_t i = LB_HUNT_CONTROLS; i < LB_HUNT_CONTROLS + g->first && i < r->order_count && seen < WINDOW; i++) {
     size_t t = r->order[i];
-    if (was_asked(g, t) || lb_hunting_is_held(g, t) || is_elsewhere(g, g->h->space.timeline[t].fault_count, i) ||
+    if (was_asked(r, t) || lb_hunting_is_held(g, t) || is_elsewhere(g, g->h->space.timeline[t].fault_count, i) ||
         lb_hunt_journal_part_broke(&g->h->journal, t, LB_HUNT_LEASE))
       continue;
     seen++;
-    if (!knows_parts(g, t)) continue;
+    if (!knows_parts(r, t)) continue;
     r->taken[t] = true;
     add(r, LOOKING, t);
   }
@@ -141,7 +156,7 @@ static bool was_guarded(const struct lb_hunting *g, size_t timeline) {
 static void audit(struct round *r) {
   size_t sample[LB_HUNTING_SAMPLE_MAX], count = lb_hunt_sample_held(r->g, r->order, r->order_count, sample);
   for (size_t i = 0; i < count; i++)
-    if (!was_asked(r->g, sample[i])) add(r, HELD, sample[i]);
+    if (count_asked(r, sample[i]) == 0) add(r, HELD, sample[i]);
   count = lb_hunt_sample_safe(r->g, r->order, r->order_count, sample);
   for (size_t i = 0; i < count; i++)
     if (!was_guarded(r->g, sample[i])) add(r, SAFE, sample[i]);
@@ -171,6 +186,7 @@ static int play_all_of(struct round *r) {
   size_t controls = r->count[CONTROLS] ? r->count[CONTROLS] : 1;
   struct lb_hunt_batch batch[PART_COUNT] = {
       [CONTROLS] = {.guards = guard, .repeats = (int)((LB_HUNT_CONTROLS + controls - 1) / controls), .again = AGAIN},
+      [FIRST] = {.guards = guard, .repeats = FIRST_LOOKS, .again = AGAIN},
       [LOOKING] = {.guards = guard, .repeats = 1, .again = AGAIN},
       [CONFIRMING] = {.guards = guard, .repeats = LB_HUNT_SURE, .again = AGAIN, .fresh = true},
       [AUDIT] = {.guards = guard, .repeats = 1, .again = 1, .journal = audit},
@@ -184,9 +200,9 @@ static int play_all_of(struct round *r) {
     batch[part].count = r->count[part];
     batch[part].as_given = g->order->budget_s > 0; /* where it ends has to be a fair sample */
   }
-  g->live.what = r->count[CONTROLS] + r->count[LOOKING] > 0 ? "looking"
-                 : r->count[CONFIRMING] > 0                 ? "confirming"
-                                                            : "auditing";
+  g->live.what = r->count[CONTROLS] + r->count[FIRST] + r->count[LOOKING] > 0 ? "looking"
+                 : r->count[CONFIRMING] > 0                                   ? "confirming"
+                                                                              : "auditing";
   int result = lb_hunting_play(g, batch, PART_COUNT);
   count_breaking(g);
   return result;
@@ -197,7 +213,7 @@ static int play_alone(struct round *r) {
   struct lb_hunting *g = r->g;
   for (size_t i = 0; i < r->order_count; i++) {
     size_t t = r->order[i];
-    if (r->taken[t] || !was_asked(g, t) || lb_hunting_knows(g, t) || lb_hunting_is_held(g, t) ||
+    if (r->taken[t] || !was_asked(r, t) || lb_hunting_knows(g, t) || lb_hunting_is_held(g, t) ||
         !lb_hunting_may_ask(g, t, g->order->guard))
       continue;
     r->taken[t] = true;
@@ -288,6 +304,8 @@ int lb_hunt_search(struct lb_hunting *g, const size_t order[], size_t count) {
   int r = 0;
   bool drawn = g->h->audit.count > 0 || g->order->shard.of > 0; /* the search goes on, or a shard looks only */
   round.taken = lb_need(calloc(g->h->space.count + 1, sizeof *round.taken));
+  round.rests = lb_need(calloc(g->h->space.count + 1, sizeof *round.rests));
+  for (size_t i = LB_HUNT_CONTROLS; i < LB_HUNT_CONTROLS + g->first && i < count; i++) round.rests[order[i]] = true;
   for (int part = 0; part < PART_COUNT; part++)
     round.timeline[part] = lb_need(calloc(g->h->space.count + 1, sizeof *round.timeline[part]));
   for (int faults = 0; faults <= g->order->faults_max && r == 0 && !drawn; faults++)
@@ -295,6 +313,7 @@ int lb_hunt_search(struct lb_hunting *g, const size_t order[], size_t count) {
   if (r == 0) r = play_all(&round);
   for (int part = 0; part < PART_COUNT; part++) free(round.timeline[part]);
   free(round.taken);
+  free(round.rests);
   count_wanted(g, order, count);
   return r;
 }
