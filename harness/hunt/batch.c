@@ -65,12 +65,13 @@ struct play { /* all batches that are played together */
 static int write_files(const struct play *p, struct files *ret) {
   const struct lb_hunt_batches *g = p->batches;
   char folder[PATH], path[PATH + 60];
-  struct lb_hunt_settings settings = g->change ? *g->change : (struct lb_hunt_settings){0};
-  settings.no_client_3 |= g->space->switches.no_client_3;
   *ret = (struct files){.path = lb_need(calloc(p->timed_count + 1, sizeof *ret->path))};
   snprintf(folder, sizeof folder, "%s/scratch/hunt", g->dir->partial);
   int r = lb_files_make_dirs(folder);
   for (size_t i = 0; i < p->timed_count && r == 0; i++) {
+    const struct lb_hunt_batch *batch = &p->batch[p->timed[i].batch];
+    struct lb_hunt_settings settings = batch->change ? *batch->change : (struct lb_hunt_settings){0};
+    settings.no_client_3 |= g->space->switches.no_client_3;
     snprintf(path, sizeof path, "%s/t%06zu-%zu.ini", folder, p->timed[i].timeline, p->timed[i].batch);
     r = lb_hunt_batch_write_file(g->space, p->timed[i].timeline, LB_GUARD_NONE, &settings, "race", path);
     if (r == 0) ret->path[ret->count++] = lb_need_text(path);

@@ -20,7 +20,6 @@ struct lb_hunt_batches { /* what all batches of a hunt have in common */
   const char *const *settings; /* "PROTOCOL.OPTION=VALUE" */
   size_t setting_count;
   uint64_t seed;
-  const struct lb_hunt_settings *change; /* what is played otherwise than the program says; NULL = nothing */
   bool fresh; /* every trial has servers of its own; else timelines share them where that is sound (trial/site.h) */
   /* Called when a trial has ended and about once a second, with how many of this batch are done. May be NULL. */
   void (*tick)(void *display, size_t done, size_t count);
@@ -44,7 +43,8 @@ struct lb_hunt_batch {
   bool as_given;   /* in this order; else the longest come first, so that the end does not wait for them */
   bool alone;      /* one trial at a time */
   bool fresh;      /* each on servers of its own, whatever the others have */
-  struct lb_hunt_journal *journal; /* into which they are entered; NULL = that of all batches */
+  struct lb_hunt_journal *journal;       /* into which they are entered; NULL = that of all batches */
+  const struct lb_hunt_settings *change; /* what is played otherwise than the program says; NULL = nothing */
 };
 
 /* Plays all of them at once: none waits for the end of another one. They are `alone` if the first is. 0; -EINTR (what had

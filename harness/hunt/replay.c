@@ -38,7 +38,7 @@ static int wants(const struct replaying *replaying, const struct lb_hunt_set *se
 }
 
 /* Those without what `without` says of which so many trials are wanting. */
-static size_t collect(const struct replaying *replaying, bool firsts, unsigned without, int wanting) {
+static size_t collect(const struct replaying *replaying, bool firsts, unsigned without, int wanting, size_t *timeline) {
   size_t count = 0;
   for (size_t i = 0; i < replaying->sets->count; i++) {
     const struct lb_hunt_set *set = &replaying->sets->set[i];
@@ -46,22 +46,37 @@ static size_t collect(const struct replaying *replaying, bool firsts, unsigned w
     if (set->simplest.without != without || wants(replaying, set) != wanting ||
         (firsts && !lb_hunt_sets_is_first(replaying->sets, replaying->journal->space, i)))
       continue;
-    for (size_t j = 0; j < count; j++) listed |= replaying->timeline[j] == set->simplest.timeline;
-    if (!listed) replaying->timeline[count++] = set->simplest.timeline;
+    for (size_t j = 0; j < count; j++) listed |= timeline[j] == set->simplest.timeline;
+    if (!listed) timeline[count++] = set->simplest.timeline;
   }
   return count;
 }
 
+static bool time_may_run_out(const struct replaying *replaying) { return replaying->player->first < LB_HUNT_SURE; }
+
+static int play_in_chunks(const struct replaying *replaying, const struct lb_hunt_request *all) {
+  int r = 0;
+  for (size_t at = 0; at < all->count && r == 0; at += CHUNK) {
+    struct lb_hunt_request some = *all;
+    some.timeline += at;
+    some.count = all->count - at < CHUNK ? all->count - at : CHUNK;
+    r = replaying->player->play(replaying->player->of, &some, 1);
+  }
+  return r;
+}
+
 static int replay_some(const struct replaying *replaying, bool firsts) {
+  struct lb_hunt_request request[LB_HUNT_WITHOUT_COUNT * LB_HUNT_REPLAYS];
+  size_t count = 0, timelines = 0;
   int r = 0;
   for (unsigned without = 0; without < LB_HUNT_WITHOUT_COUNT; without++)
-    for (int wanting = LB_HUNT_REPLAYS; wanting > 0 && r == 0; wanting--) {
-      size_t count = collect(replaying, firsts, without, wanting),
-             most = replaying->player->first < LB_HUNT_SURE ? CHUNK : count + 1;
-      for (size_t at = 0; at < count && r == 0; at += most)
-        r = replaying->player->play(replaying->player->of, without, replaying->timeline + at,
-                                    count - at < most ? count - at : most, wanting);
+    for (int wanting = LB_HUNT_REPLAYS; wanting > 0; wanting--) {
+      size_t *timeline = replaying->timeline + timelines, some = collect(replaying, firsts, without, wanting, timeline);
+      if (some > 0) request[count++] = (struct lb_hunt_request){timeline, some, without, wanting};
+      timelines += some;
     }
+  if (count > 0 && !time_may_run_out(replaying)) return replaying->player->play(replaying->player->of, request, count);
+  for (size_t i = 0; i < count && r == 0; i++) r = play_in_chunks(replaying, &request[i]);
   return r;
 }
 
@@ -80,11 +95,12 @@ static bool give_up(const struct replaying *replaying) {
   return some;
 }
 
-/* The firsts of their mechanism, then all, then what was undecided. 1 = the time is over. */
+/* Where time may run out the firsts of their mechanism, then all, then what was undecided. 1 = the time is over. */
 static int play_all(const struct replaying *replaying) {
   int r = 0;
   do {
-    for (int round = 0; round < 2 + MORE && r == 0; round++) r = replay_some(replaying, round == 0);
+    for (int round = time_may_run_out(replaying) ? 0 : 1; round < 2 + MORE && r == 0; round++)
+      r = replay_some(replaying, round == 0);
   } while (give_up(replaying) && r == 0);
   return r;
 }

@@ -150,30 +150,34 @@ static void go_on(struct job *job, struct lb_hunt_set *set) {
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
-/* Those that were never decided once, the others as often as it takes. */
-static int play_asked(struct job *job, unsigned without, bool first) {
+/* Those that were never decided as often as the player says, the others as often as it takes. */
+static struct lb_hunt_request request_of(const struct job *job, unsigned without, bool first, size_t *timeline) {
   size_t count = 0;
   for (size_t i = 0; i < job->ask_count; i++) {
     const struct lb_hunt_count *seen = job->player->seen(job->player->of, &job->ask[i]);
     if (job->ask[i].without == without && first == (!seen || lb_hunt_count_decided(seen) == 0))
-      job->timeline[count++] = job->ask[i].timeline;
+      timeline[count++] = job->ask[i].timeline;
   }
-  return count > 0 ? job->player->play(job->player->of, without, job->timeline, count,
-                                       first ? job->player->first : LB_HUNT_SURE - 1)
-                   : 0;
+  return (struct lb_hunt_request){timeline, count, without, first ? job->player->first : LB_HUNT_SURE - 1};
+}
+
+static int play_asked(const struct job *job) {
+  struct lb_hunt_request request[2 * LB_HUNT_WITHOUT_COUNT];
+  size_t count = 0, timelines = 0;
+  for (unsigned kind = 0; kind < 2 * LB_HUNT_WITHOUT_COUNT; kind++) {
+    request[count] = request_of(job, kind / 2, kind % 2, job->timeline + timelines);
+    timelines += request[count].count;
+    count += request[count].count > 0;
+  }
+  return count > 0 ? job->player->play(job->player->of, request, count) : 0;
 }
 
 static int play_round(struct job *job) {
-  int r = 0;
   job->ask_count = 0;
   for (size_t i = 0; i < job->sets->count; i++)
     if (job->sets->set[i].standing == LB_HUNT_MINIMAL && lb_hunt_sets_is_first(job->sets, job->space, i))
       go_on(job, &job->sets->set[i]);
-  for (unsigned without = 0; without < LB_HUNT_WITHOUT_COUNT && r == 0; without++) {
-    r = play_asked(job, without, false); /* before the others, of which some will belong to these then */
-    if (r == 0) r = play_asked(job, without, true);
-  }
-  return r;
+  return play_asked(job);
 }
 
 int lb_hunt_simplify(const struct lb_hunt_space *space, struct lb_hunt_sets *sets,
@@ -212,28 +216,34 @@ static struct lb_hunt_settings settings_of(unsigned without) {
                                    .no_renewal = without & LB_HUNT_WITHOUT_RENEWAL};
 }
 
-static struct lb_hunt_batch batch_of(const struct lb_hunt_lab *lab, const size_t timeline[], size_t count,
-                                     int repeats) {
-  return (struct lb_hunt_batch){.timeline = timeline,
-                                .count = count,
+static struct lb_hunt_batch batch_of(const struct lb_hunt_lab *lab, const struct lb_hunt_request *request,
+                                     struct lb_hunt_journal *journal, const struct lb_hunt_settings *change) {
+  return (struct lb_hunt_batch){.timeline = request->timeline,
+                                .count = request->count,
                                 .guards = 1u << lab->batches->journal->guard,
-                                .repeats = repeats,
-                                .again = lab->replays ? AGAIN : 0};
+                                .repeats = request->repeats,
+                                .again = lab->replays ? AGAIN : 0,
+                                .journal = journal,
+                                .change = change};
 }
 
-static int lab_play(void *of, unsigned without, const size_t timeline[], size_t count, int repeats) {
+static int lab_play(void *of, const struct lb_hunt_request request[], size_t count) {
   struct lb_hunt_lab *lab = of;
-  struct lb_hunt_settings change = settings_of(without);
+  struct lb_hunt_settings change[LB_HUNT_WITHOUT_COUNT];
   struct lb_hunt_batches batches = *lab->batches;
-  int r;
-  if (!(batches.journal = journal_of(lab, without, &r))) return r;
-  batches.change = &change;
+  struct lb_hunt_batch *batch = lb_need(calloc(count, sizeof *batch));
+  int r = 0;
+  for (size_t i = 0; i < count && r == 0; i++) {
+    struct lb_hunt_journal *journal = journal_of(lab, request[i].without, &r);
+    change[request[i].without] = settings_of(request[i].without);
+    batch[i] = batch_of(lab, &request[i], journal, &change[request[i].without]);
+  }
   batches.fresh = true;
   batches.late = false;
   if (lab->replays) batches.seed = lb_rng_fork(batches.seed, STREAM_REPLAY, 0).state;
-  if (lab->is_over && lab->is_over(lab->clock)) return 1;
-  struct lb_hunt_batch batch = batch_of(lab, timeline, count, repeats);
-  r = lb_hunt_batches_play(&batches, &batch, 1, lab->err);
+  if (r == 0 && lab->is_over && lab->is_over(lab->clock)) r = 1;
+  if (r == 0) r = lb_hunt_batches_play(&batches, batch, count, lab->err);
+  free(batch);
   lab->batches->played = batches.played;
   return r == 0 && batches.late ? 1 : r;
 }

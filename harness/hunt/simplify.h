@@ -19,11 +19,17 @@
 size_t lb_hunt_simplify_forms(const struct lb_hunt_space *space, const struct lb_hunt_form *form,
                               enum lb_hunt_outcome class, struct lb_hunt_form ret[LB_HUNT_SIMPLER_MAX]);
 
+struct lb_hunt_request { /* each of these timelines so many times, without what `without` says */
+  const size_t *timeline;
+  size_t count;
+  unsigned without;
+  int repeats;
+};
 /* Plays forms, with new seeds on fresh servers, and knows the results of all that were played. */
 struct lb_hunt_player {
-  /* Each of these timelines so many times without what `without` says. 0; 1 = no more, as the time is over; -EINTR and
-   * other -errno. */
-  int (*play)(void *of, unsigned without, const size_t timeline[], size_t count, int repeats);
+  /* All of them at once: none waits for the end of another one. 0; 1 = no more, as the time is over; -EINTR and other
+   * -errno. */
+  int (*play)(void *of, const struct lb_hunt_request request[], size_t count);
   /* NULL = it was never played. Valid until the next call of play. */
   const struct lb_hunt_count *(*seen)(void *of, const struct lb_hunt_form *form);
   void *of;

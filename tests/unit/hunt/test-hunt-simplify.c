@@ -41,16 +41,19 @@ EACH(begin, end);
 
 static size_t find(const char *id) { return find_in(&space, id); }
 
-static int play(void *of, unsigned without, const size_t timeline[], size_t count, int repeats) {
+static void play_one(const struct lb_hunt_request *request, size_t timeline) {
+  struct lb_hunt_count *c = &counts[request->without][timeline];
+  char id[LB_HUNT_ID_MAX];
+  lb_hunt_timeline_id(&space.timeline[timeline], id);
+  for (int t = 0; t < request->repeats; t++, plays++)
+    c->of[rule(id, request->without, lb_hunt_count_decided(c) + c->of[LB_HUNT_UNDECIDED])]++;
+}
+
+static int play(void *of, const struct lb_hunt_request request[], size_t count) {
   (void)of;
   if (plays >= plays_max) return 1;
-  for (size_t i = 0; i < count; i++) {
-    struct lb_hunt_count *c = &counts[without][timeline[i]];
-    char id[LB_HUNT_ID_MAX];
-    lb_hunt_timeline_id(&space.timeline[timeline[i]], id);
-    for (int t = 0; t < repeats; t++, plays++)
-      c->of[rule(id, without, lb_hunt_count_decided(c) + c->of[LB_HUNT_UNDECIDED])]++;
-  }
+  for (size_t i = 0; i < count; i++)
+    for (size_t j = 0; j < request[i].count; j++) play_one(&request[i], request[i].timeline[j]);
   return 0;
 }
 
