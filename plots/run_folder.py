@@ -235,12 +235,17 @@ def footer(run):
     return " · ".join(p for p in parts if p)
 
 
+def versions_of(text):
+    """["zookeeper 3.8.0", "java 17.0.15"] of what run.json says of a topology's servers; of a user's own it adds their addresses."""
+    return [part.strip() for part in text.partition(" at ")[0].split(",")]
+
+
 def versions_line(run, systems=None):
     """The versions of the servers below a printed table, as Markdown; of a run that does not say them it says so. `systems`: of their servers only."""
     found, wanted = {}, systems and {system.partition("@")[2] for system in systems}
     for topology, version in (run.get("servers") or {}).items():
         if wanted is None or topology in wanted:
-            found.update(dict.fromkeys(part.strip() for part in version.split(",")))
+            found.update(dict.fromkeys(versions_of(version)))
     return f"Servers: {', '.join(sorted(found)) or 'their versions are not in the run'}."
 
 

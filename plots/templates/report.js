@@ -36,7 +36,7 @@
 
   const matches = (cell) => isAsked(cell) && (!filter.verdicts.size || filter.verdicts.has(cell.v) || (cell.x && filter.verdicts.has("≠")));
   const serversOf = (system) => data.servers[system.split("@")[1]] || "";
-  const versionsOf = (system) => serversOf(system).split(", ").filter(Boolean);
+  const versionsOf = (system) => serversOf(system).split(" at ")[0].split(", ").filter(Boolean);
   const libraryOf = (system) => (system.startsWith("peer:") ? system.slice(5).split("@")[0] : "");
   const libraries = {"": () => true, "(locks of lockbench)": (name) => !libraryOf(name), "(all libraries)": (name) => libraryOf(name)};
   const has = (text, name) => {
