@@ -57,6 +57,13 @@ def counted(run_dir, cells):
     trials, faults = [decided(c) for c in cells], [c["decided_faults"] for c in cells]
     return f"({run_dir}, {range_of(trials)} trials each, 95 % intervals; a fault counts if the lock was granted to somebody before the next one: {range_of(faults)}.)"
 
+def apart(cells):
+    """Whose interval lies above whose: intervals that overlap rank no locks."""
+    for name, head in (("overlapped_per_fault", "The intervals of two at once"), ("within_lease_per_fault", "Those within the lease")):
+        above = {a["system"]: [f"`{b['system']}`" for b in cells if a[f"{name}_low"] > b[f"{name}_high"]] for a in cells}
+        said = [f"`{system}` lies above {listing(others)}" for system, others in above.items() if others]
+        yield f"{head}: {'; '.join(said) or 'any two overlap'}."
+
 
 def under_deadline(cells, plain):
     """Who was violated though the clock was looked at, and who was not."""
@@ -92,6 +99,7 @@ def main():
     for line in [HEAD, ["---"] * len(HEAD)] + [row(c) for c in plain]:
         print("| " + " | ".join(line) + " |" if line[0] != "---" else "|" + "---|" * len(HEAD))
     print("\n" + counted(folder, plain))
+    print(*apart(plain))
     if guarded:
         print(under_deadline(guarded, plain))
     print(run_folder.versions_line(run, [c["system"] for c in plain]))
