@@ -4,6 +4,7 @@
 Keys   beside.NAME.systems, .scenarios, .cells, .each, .violated, .safe, ...   of the cells that were decided without a guard
        beside.NAME.versions                                                  how many versions of servers stated themselves
        beside.NAME.differing                                                 questions to a lock that came out otherwise on another version
+       beside.NAME.both, .alike                                              questions that a lock was asked on servers of a user's own and on ours, and how many came out alike
        beside.NAME.libraries                                                 how many libraries it asked (systems called peer:)
        beside.NAME.SCENARIO.lost                                             of so many of their systems that were asked this
        beside.NAME.SCENARIO.SYSTEM                                           what that cell came to, and in how many trials
@@ -58,6 +59,15 @@ def lost(cells):
     return {f"{scenario}.lost": f"{integer(violated[scenario])} of {integer(count)}" for scenario, count in asked.items()}
 
 
+def on_own(cells):
+    came = collections.defaultdict(dict)
+    for cell in cells:
+        lock, _, topology = cell["system"].partition("@")
+        came[cell["scenario"], lock][topology.startswith("own-")] = cell["verdict"]
+    both = [verdicts for verdicts in came.values() if len(verdicts) == 2]
+    return {"both": integer(len(both)), "alike": integer(sum(verdicts[True] == verdicts[False] for verdicts in both))}
+
+
 def keys_of(run):
     cells = [c for c in run["cells"] if c["guard"] == "none" and c["verdict"] in VERDICTS]
     came = collections.defaultdict(set)
@@ -71,7 +81,7 @@ def keys_of(run):
             "locks": integer(len({of_any_version(c["system"]) for c in cells})), "cells": integer(len(cells)), "questions": integer(len(came)), "each": listing(integer(n) for n in each), "versions": integer(len(set(run["servers"].values()))),
             "differing": integer(sum(len(verdicts) > 1 for verdicts in came.values())), "differing_locks": listing(rf"\sys{{{lock}}}" for lock in differing),
             "unexpected": integer(sum(c["as_expected"] is False for c in cells)), "commit": tex(run["tool"]["commit"]), "started": tex(run["started_utc"][:10]),
-            **lost(cells), **{f"server.{topology}": tex(text.split(",")[0]) for topology, text in run["servers"].items()},
+            **lost(cells), **on_own(cells), **{f"server.{topology}": tex(run_folder.versions_of(text)[0]) for topology, text in run["servers"].items()},
             **{verdict: integer(counts[verdict]) for verdict in VERDICTS}, **{f"{c['scenario']}.{c['system']}": outcome(c) for c in cells}}
 
 

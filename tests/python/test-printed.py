@@ -175,6 +175,25 @@ def wrong_handoffs(root):
             yield f"{page}: it has figures of hand-offs, and does not say what the hand-off of a lock that polls is"
 
 
+ALIKE = re.compile(r"(\d+) of (\d+) questions came out as on ours")
+OWN_PAGES = ("README.md", "docs/own-servers.md")
+
+
+def wrong_own(root):
+    """Of what a lock was asked on servers of a user's own and on ours, in the runs reference-own*, these pages say how much came out alike. Undecided trials say nothing."""
+    came = {}
+    for path in root.glob("results/reference-own*/run.json"):
+        for cell in run_folder.load_run(path.parent)["cells"]:
+            own = cell["system"].partition("@")[2].startswith("own-")
+            came.setdefault((cell["scenario"], protocol_of(cell)), {})[own] = (cell["verdict"], cell["decided"] == cell["trials"])
+    both = [one for one in came.values() if len(one) == 2]
+    alike = [one for one in both if one[True] == one[False] and one[True][1]]
+    for page in OWN_PAGES:
+        said = ALIKE.findall((root / page).read_text())
+        if said != [(str(len(alike)), str(len(both)))]:
+            yield f"{page}: it says {said} of the questions that came out alike, the runs have {len(alike)} of {len(both)}"
+
+
 def write_tables(root, lockbench):
     for page in printed(root):
         path = root / page
@@ -182,7 +201,7 @@ def write_tables(root, lockbench):
 
 
 # What stands on a page of its own, or is held against another run by the paper. All others stand side by side, so they have to be of the same protocols.
-ALONE = ("reference-readme", "reference-speed", "reference-museum", "reference-peers", "reference-peers-python", "reference-peers-go", "reference-peers-java", "reference-locks", "reference-failover", "reference-restarts", "reference-redisson", "reference-versions", "reference-version-bugs", "reference-upgrades", "reference-15247", "reference-field")
+ALONE = ("reference-readme", "reference-speed", "reference-museum", "reference-peers", "reference-peers-python", "reference-peers-go", "reference-peers-java", "reference-locks", "reference-failover", "reference-restarts", "reference-redisson", "reference-versions", "reference-version-bugs", "reference-upgrades", "reference-15247", "reference-field", "reference-own", "reference-own-etcd")
 
 
 def wrong_digests(root):
@@ -218,6 +237,7 @@ def main():
     tap.check("each table is what its command prints", list(wrong_tables(root, lockbench)))
     tap.check("each table out of results/, and of the paper, names the versions of the servers", [*wrong_versions(root), *wrong_captions(root)])
     tap.check("who compares hand-offs says what that of a lock that polls is", list(wrong_handoffs(root)))
+    tap.check("what came out on own servers as on ours is counted", list(wrong_own(root)))
     tap.check("README's command for a chart gives what its picture shows", list(wrong_chart(root)))
     tap.check("the published runs are of the same protocols, all committed", list(wrong_digests(root)))
     tap.check(f"results/ has at most {MOST_FILES} files and {MOST_BYTES // 1000000} MB", too_much(root))
