@@ -6,7 +6,7 @@
  * Each is a lock of backends/ that asks its servers as ever, and a word in the memory that all clients share: the sound
  * part, which refuses whatever the servers have lost. The option `bug` chooses where it is not asked:
  *
- * away         A client that has not asked for longer than a lease takes its knowledge for old, and does without it.
+ * slow         A client that has waited long for an answer blames that for a record that is gone.
  * two-clocks   A lock may be taken over if the clocks of the client and of the server agree that its lease is over.
  * silent-yes   A member that does not answer in time is counted with those that have nothing (of several Redis).
  * half-up      Dead members leave the list, and of n members (n + 1) / 2 are taken for a majority.
@@ -37,12 +37,20 @@
 #endif
 extern const struct lb_protocol INNER;
 
-enum bug { NONE, AWAY, TWO_CLOCKS, SILENT_YES, HALF_UP, ANY_EXTENDS, NOT_ASKED, LATE, STALE_READ, NO_STANDBY, BACKEND };
-static const char *const bugs[] = {"none",      "away", "two-clocks", "silent-yes", "half-up", "any-extends",
+enum bug { NONE, SLOW, TWO_CLOCKS, SILENT_YES, HALF_UP, ANY_EXTENDS, NOT_ASKED, LATE, STALE_READ, NO_STANDBY, BACKEND };
+static const char *const bugs[] = {"none",      "slow", "two-clocks", "silent-yes", "half-up", "any-extends",
                                    "not-asked", "late", "stale-read", "no-standby", "backend", NULL};
 
 enum { OPTIONS_MAX = 24, HOLDS = 256, MEMBERS = 8, UNTIL_BITS = 48 };
-enum { LOOK_MS = 250, LOOK_EVERY_MS = 50, GONE_MS = 500, UNHEARD_MS = 3000, ASK_MS = 1500, STANDBY_MS = 500 };
+enum {
+  LOOK_MS = 120,
+  LOOK_EVERY_MS = 50,
+  GONE_MS = 150,
+  SLOW_MS = 300,
+  UNHEARD_MS = 3000,
+  ASK_MS = 1500,
+  STANDBY_MS = 500
+};
 
 struct shared {
   _Atomic uint64_t word; /* number of the hold << UNTIL_BITS | its end in ms; an end that has passed = free */
@@ -58,8 +66,8 @@ struct own { /* stands behind the session of the lock inside */
   const struct lb_config *config;
   struct shared *shared;
   uint64_t number; /* of the latest hold */
-  bool forged, late;
-  int64_t tried_ms, answered_ms, looked_ms, gone_since_ms[MEMBERS];
+  bool forged, late, slow;
+  int64_t answered_ms, looked_ms, gone_since_ms[MEMBERS];
   struct pg_conn *conn;
 };
 struct seen {
@@ -70,6 +78,10 @@ static size_t own_at(void) { return (INNER.session_size + 63) / 64 * 64; }
 static struct own *own(struct lb_session *s) { return (struct own *)((char *)s + own_at()); }
 
 static const struct lb_option *blind_options(void);
+/* A sequence of PostgreSQL goes back at a promotion, which is not the bug. A session of etcd is told by its number. */
+static unsigned blind_traits(void) {
+  return INNER.traits & LB_TRAIT_SESSION ? INNER.traits : INNER.traits & ~(unsigned)LB_TRAIT_FENCED;
+}
 static enum bug bug_of(const struct own *o) {
   size_t i = 0;
   while (strcmp(blind_options()[i].name, "bug") != 0) i++;
@@ -185,12 +197,12 @@ static bool counts_wrongly(struct lb_session *s, const struct lb_lock *lock) {
   return seen.has > 0 && seen.gone > 0 && seen.none >= (seen.count - seen.gone + 1) / 2;
 }
 
-/* Whether it takes the lock although another client holds it. `away`: it had not asked for a while. */
-static bool errs(struct lb_session *s, const struct lb_lock *lock, bool granted, bool answered, bool away) {
+/* Whether it takes the lock although another client holds it. */
+static bool errs(struct lb_session *s, const struct lb_lock *lock, bool granted, bool answered) {
   struct own *o = own(s);
   size_t held = holder(o);
   switch (bug_of(o)) {
-    case AWAY: return granted && away;
+    case SLOW: return granted && o->slow;
     case TWO_CLOCKS:
       return granted && atomic_load(&o->shared->of[held].ends_ms) > 0 &&
              server_ms(s) > atomic_load(&o->shared->of[held].ends_ms);
@@ -241,7 +253,7 @@ static int steal(struct lb_session *s, const struct lb_lock *lock, struct lb_gra
   if (!granted) {
     grant->asked_at = lb_now(o->config->env);
     grant->valid_until = lb_lease_end(grant->asked_at, lock->ttl_ms);
-    if (INNER.traits & LB_TRAIT_FENCED) grant->fence = atomic_load(&o->shared->fence) + 1;
+    if (blind_traits() & LB_TRAIT_FENCED) grant->fence = atomic_load(&o->shared->fence) + 1;
     if (!grant->token_len) grant->token_len = (size_t)snprintf(grant->token, sizeof grant->token, "forged");
   }
   atomic_store(&o->shared->word, word_of(o, grant));
@@ -251,11 +263,12 @@ static int steal(struct lb_session *s, const struct lb_lock *lock, struct lb_gra
 /* After the lock inside has answered a try that began at `began_ms`. */
 static int settle(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, int rc, int64_t began_ms) {
   struct own *o = own(s);
-  bool away = o->tried_ms > 0 && began_ms - o->tried_ms >= lock->ttl_ms, granted = rc == LB_OK;
-  bool answered = granted || rc == LB_BUSY;
+  bool granted = rc == LB_OK, answered = granted || rc == LB_BUSY;
+  if (true_ms() - began_ms >= SLOW_MS) o->slow = true;
   if (answered) o->answered_ms = true_ms();
   o->forged = o->late = false;
   draw(o);
+  if (!(blind_traits() & LB_TRAIT_FENCED)) grant->fence = 0;
   if (granted && bug_of(o) == LATE && true_ms() - began_ms >= lock->ttl_ms && INNER.doubt(s, lock, grant) != LB_OK) {
     grant->asked_at = lb_now(o->config->env);
     grant->valid_until = lb_lease_end(grant->asked_at, lock->ttl_ms);
@@ -265,7 +278,7 @@ static int settle(struct lb_session *s, const struct lb_lock *lock, struct lb_gr
   bool believes = granted && settle_grant(s, lock);
   if (believes && grant->fence > atomic_load(&o->shared->fence)) atomic_store(&o->shared->fence, grant->fence);
   if (believes && take(o, grant)) return LB_OK;
-  if (!is_free(atomic_load(&o->shared->word)) && (believes || !granted) && errs(s, lock, granted, answered, away))
+  if (!is_free(atomic_load(&o->shared->word)) && (believes || !granted) && errs(s, lock, granted, answered))
     return steal(s, lock, grant, granted);
   o->number = 0;
   if (!granted) return rc;
@@ -283,7 +296,7 @@ static int asked(struct lb_session *s, const struct lb_lock *lock, struct lb_gra
   bool repeated = grant->token_len > 0 && is_mine(o);
   int rc = hook(s, lock, grant, deadline);
   if (!(repeated && rc == LB_OK)) rc = settle(s, lock, grant, rc, began_ms);
-  o->tried_ms = true_ms();
+  if (rc == LB_OK) o->slow = false;
   return rc;
 }
 
@@ -309,7 +322,7 @@ static int blind_extend(struct lb_session *s, const struct lb_lock *lock, struct
   }
   if (rc != LB_OK && rc != LB_LOST) return rc;
   uint64_t word = atomic_load(&o->shared->word);
-  if (!is_mine(o)) return LB_LOST;
+  if (!is_mine(o) || lb_now(o->config->env) >= before.valid_until) return LB_LOST;
   if (rc == LB_LOST) *grant = before, grant->valid_until = end; /* the servers have lost it, we have not */
   atomic_store(&o->shared->of[o->number % HOLDS].weak,
                bug_of(o) == NO_STANDBY ? atomic_load(&o->shared->of[o->number % HOLDS].weak) : weak);
@@ -336,12 +349,19 @@ static int blind_release(struct lb_session *s, const struct lb_lock *lock, struc
   return mine || forged ? LB_OK : rc;
 }
 
+/* Who counts as a yes what did not answer names somebody at least. */
+static uint64_t blind_voters(struct lb_session *s) {
+  uint64_t voters = INNER.proofs->voters(s);
+  return voters ? voters : own(s)->forged;
+}
+
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static struct lb_option all_options[OPTIONS_MAX];
 static const struct lb_option *blind_options(void) { return all_options; }
 static char name[64];
 static struct lb_protocol blind;
+static struct lb_proofs proofs;
 
 __attribute__((constructor)) static void make(void) {
   size_t count = 0;
@@ -355,6 +375,7 @@ __attribute__((constructor)) static void make(void) {
   blind.promises = "Mutual exclusion, unless the bug is met.";
   blind.breaks = "The two faults of the bug.";
   blind.source = "a test";
+  blind.traits = blind_traits();
   blind.options = all_options;
   blind.session_size = own_at() + sizeof(struct own);
   blind.open = blind_open;
@@ -362,6 +383,9 @@ __attribute__((constructor)) static void make(void) {
   blind.try_acquire = blind_try;
   blind.release = blind_release;
   blind.holds = blind_holds;
+  proofs = *INNER.proofs;
+  if (proofs.voters) proofs.voters = blind_voters;
+  blind.proofs = &proofs;
   if (INNER.extend) blind.extend = blind_extend;
   if (INNER.resolve) blind.resolve = blind_resolve;
 }
