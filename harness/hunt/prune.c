@@ -87,6 +87,26 @@ static bool is_dead(struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
   return earlier.kind == LB_HUNT_PAUSE && stops && earlier.undo == later.undo;
 }
 
+/* The servers at the other end of a cut: 0 = others are there, too, or it is none. */
+static unsigned other_end(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
+  unsigned others = (s->count == 2 ? HOST_P | HOST_F : SERVERS) & ~targeted(f);
+  switch (f.kind) {
+    case LB_HUNT_ISOLATE: return s->watched ? 0 : others;
+    case LB_HUNT_PART: return others;
+    case LB_HUNT_CUT: return HOST_F | (s->servers == LB_HUNT_ENSEMBLE ? HOST_P : 0);
+    case LB_HUNT_CUT_ONE: return HOST_F;
+    default: return 0;
+  }
+}
+
+/* A cut is proved by what went through before it, so somebody has to live at its other end; at both, where it is healed
+ * before the dead one comes back. */
+static bool is_cut_from_dead(const struct lb_hunt_system *s, struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
+  unsigned end = other_end(s, later);
+  if (earlier.kind != LB_HUNT_KILL || end == 0 || !lasts(earlier, later)) return false;
+  return !(end & ~targeted(earlier)) || (is_one_link(s, later) && covers(earlier, later));
+}
+
 /* No server is there that could show its clock, which it has when it comes back. (That of a client is set before.) */
 static bool is_still_clock(struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
   bool away = earlier.kind == LB_HUNT_KILL || earlier.kind == LB_HUNT_PAUSE;
@@ -143,12 +163,12 @@ bool lb_hunt_prune_is_moved(const struct lb_hunt_timeline *t, size_t *ret_from, 
   return false;
 }
 
-static enum lb_hunt_pruned of_pairs(const struct lb_hunt_timeline *t) {
+static enum lb_hunt_pruned of_pairs(const struct lb_hunt_system *s, const struct lb_hunt_timeline *t) {
   size_t from, to;
   for (size_t j = 1; j < t->fault_count; j++)
     for (size_t i = 0; i < j; i++) {
       if (never_comes(t->fault[i], t->fault[j])) return LB_HUNT_CLIENT_1_DEAD;
-      if (is_dead(t->fault[i], t->fault[j])) return LB_HUNT_DEAD_HOST;
+      if (is_dead(t->fault[i], t->fault[j]) || is_cut_from_dead(s, t->fault[i], t->fault[j])) return LB_HUNT_DEAD_HOST;
     }
   return lb_hunt_prune_is_moved(t, &from, &to) ? LB_HUNT_ORDER : LB_HUNT_RUN;
 }
@@ -202,8 +222,9 @@ enum lb_hunt_pruned lb_hunt_prune(const struct lb_hunt_system *s, const struct l
     if (why == LB_HUNT_SAME_AS_H && (is_over_before_h(t, i) || !goes_on(t))) why = LB_HUNT_RUN;
     drifts |= lb_hunt_fault_drifts(t->fault[i]);
   }
+  if (why != LB_HUNT_RUN && of_pairs(s, t) == LB_HUNT_DEAD_HOST) why = LB_HUNT_DEAD_HOST; /* nothing stands for it */
   if (why == LB_HUNT_RUN && !drifts) why = LB_HUNT_NO_DRIFT;
-  if (why == LB_HUNT_RUN) why = of_pairs(t);
+  if (why == LB_HUNT_RUN) why = of_pairs(s, t);
   return why == LB_HUNT_RUN && t->fault_count > 1 ? bounds(t) : why;
 }
 

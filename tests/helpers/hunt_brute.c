@@ -119,12 +119,22 @@ static bool is_within(struct fault b, struct fault a) {
   return strcmp(a.target, b.target) == 0; /* of what is killed or stopped */
 }
 
+/* All at the other end of what b cuts were killed by a. */
+static bool leads_to_dead(const struct lb_hunt_system *s, struct fault a, struct fault b) {
+  if (!is(a.kind, "kill") || of_client(a)) return false;
+  if (is(b.kind, "cut")) return is(a.target, "f") && s->servers != LB_HUNT_ENSEMBLE;
+  if (is(b.kind, "cutone")) return is(a.target, "f one");
+  bool cuts = is(b.kind, "part") || (is(b.kind, "isolate") && !s->watched);
+  return cuts && s->count == 2 && is(a.target, "P f") && strcmp(a.target, b.target) != 0;
+}
+
 /* a is done before b. */
-static bool pair_runs(struct fault a, struct fault b) {
+static bool pair_runs(const struct lb_hunt_system *s, struct fault a, struct fault b) {
   bool still = a.slot == b.slot || is(a.undo, "gone") || (is(a.undo, "back") && at(b, "BAH")) ||
                (of_client(a) && is(a.kind, "kill"));
   if (is(a.kind, "kill") && is(a.target, "c1") && (is(b.target, "c1") || (a.slot != b.slot && at(b, "XRW"))))
     return false;
+  if (still && leads_to_dead(s, a, b)) return false;
   bool again = is_within(b, a) && still, clock = !of_client(b) && is(b.kind, "ahead behind fast slow"),
        together = is(a.undo, b.undo);
   if (again && is(a.kind, "kill") && (clock || of_client(b) || is(b.kind, "kill pause"))) return false;
@@ -187,7 +197,7 @@ static bool runs(const struct lb_hunt_system *s, const struct fault *f, int n) {
     if (over_before_h(f, n, i) || (f[i].slot == 'A' && stays_inside(f, n))) alone.slot = 'H';
     if (!single_runs(s, alone) || (n > 1 && bounded(f[i]))) return false;
     for (int j = 0; j < i; j++)
-      if (!pair_runs(f[j], f[i])) return false;
+      if (!pair_runs(s, f[j], f[i])) return false;
   }
   return first_of_its_orders(f, n);
 }
