@@ -78,7 +78,7 @@ static bool reaches_nobody(const struct lb_stage *s, struct lb_client *client) {
 /* The client of a foreign lock cannot say until when it holds, if its library keeps up a session, or renews a lease by
  * itself. Libraries renew when half the ttl is left, or before: so much is left at least when one falls silent. What ends
  * with a connection runs on. */
-static void note_silence(struct lb_stage *s, lb_ns since) {
+void lb_fault_note_silence(struct lb_stage *s, lb_ns since) {
   const struct lb_protocol *protocol = s->plan->protocol;
   unsigned traits = protocol ? protocol->traits : 0; /* `serve` knows no lock */
   bool kept_up = traits & LB_TRAIT_FOREIGN && traits & LB_TRAIT_SESSION &&
@@ -118,7 +118,7 @@ int lb_fault_prove_kept(struct lb_stage *s, bool now, struct lb_error *err) {
   struct lb_doing d = {.s = s, .step = kept->step, .a = &kept->a, .b = &kept->b, .err = err};
   int r = fault_for(&d)->prove(&d);
   if (r == 0) lb_stage_step(s, LB_EV_PROVED, kept->step);
-  note_silence(s, kept->begin);
+  lb_fault_note_silence(s, kept->begin);
   s->kept = NULL;
   free(kept);
   return r;
@@ -143,7 +143,7 @@ int lb_fault_do(struct lb_stage *s, const struct lb_step *step, const struct lb_
   if (r == 0 && fault->prove) r = fault->prove(&d);
   if (r == 0 && !fault->settles && (fault->prove || lb_step_row(step)->class == LB_STEP_FAULT))
     lb_stage_step(s, LB_EV_PROVED, step);
-  note_silence(s, begin);
+  lb_fault_note_silence(s, begin);
   return r;
 }
 
@@ -152,6 +152,6 @@ int lb_fault_undo(struct lb_stage *s, const struct lb_step *step, const struct l
   const struct lb_fault *fault = fault_for(&d);
   lb_stage_step(s, LB_EV_OVER, step);
   int r = fault && fault->undo ? fault->undo(&d) : 0;
-  note_silence(s, lb_clock_ns());
+  lb_fault_note_silence(s, lb_clock_ns());
   return r;
 }

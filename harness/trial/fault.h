@@ -26,6 +26,9 @@ int lb_fault_prove_kept(struct lb_stage *stage, bool now, struct lb_error *err);
 int lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, struct lb_error *err);
 /* True if lb_fault_undo() has something to do for it. */
 bool lb_fault_has_undo(enum lb_verb verb);
+/* Records which clients reach no server any more, or do again, if the library of a foreign lock keeps up the lease. `since`:
+ * monotonic, when that began. After each fault and its end, and after a client has stopped at a point. */
+void lb_fault_note_silence(struct lb_stage *stage, lb_ns since);
 /* Kills a client, or finds that it has killed itself, and records its crash. False: it died of something else. */
 bool lb_fault_bury(struct lb_stage *stage, struct lb_client *client);
 /* Whether its process is stopped. */

@@ -102,6 +102,7 @@ static int stand_at_point(struct lb_stage *s, struct lb_client *client) {
   }
   if (armed->verb != LB_STEP_CRASH_AT) lb_stage_holds(s, armed, client);
   lb_stage_step(s, LB_EV_PROVED, armed);
+  lb_fault_note_silence(s, lb_clock_ns());
   return 1;
 }
 

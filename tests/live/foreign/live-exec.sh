@@ -128,4 +128,9 @@ again "$dir/late" --again --budget 1s
 check 'what a budget leaves no time for counts as it is' sh -c 'printf "undecided 0\\n" | diff - "$1"' - "$dir/rows"
 check 'and is kept, with exit code 4' sh -c '[ "$1" -eq 4 ] && [ "$(ls "$2/histories" | wc -l)" -eq 1 ]' - "$code" "$dir/late"
 check 'only the second try has left a history' sh -c '[ "$(ls "$1/histories" | wc -l)" -eq 2 ]' - "$dir/twice"
+
+# A library that renews unseen renews no more while its process stands still, wherever it was stopped.
+"$bin" run pause-holder pause-writer --exec "python3 $here/adapters/flawed.py for-ever" -g none -n 1 -o "$dir/still" >"$dir/out" 2>&1
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR > 1 { print $1, $at["verdict"], $at["within_lease"] }' "$dir/still/trials.csv" | sort >"$dir/rows"
+check 'its lease is over before the next one holds' sh -c 'printf "pause-holder violated 0\npause-writer violated 0\n" | diff - "$1"' - "$dir/rows"
 echo "1..$n"
