@@ -112,8 +112,9 @@ def origin(run, name, drawn, systems):
     bound = max((c["upper95"] for c in asked if c["verdict"] == "safe" and c["upper95"]), default=None)
     trials = f"{low} trial{'' if high == 1 else 's'}" if low == high else f"{low} to {high} trials"
     safe = f" safe: the rate is below {100 * bound:.1f} % (95 % confidence)." if bound else ""
+    unreal = " No real clock runs 10 % fast." if any(c["scenario"] == "clock-drift-10" for c in asked) else ""
     return [f"Run {name}: {trials} of each.{safe} No guard: the holder writes without a check of its own.",
-            "In brackets: steps of the timeline that harm. Where there is one server, the client is cut from none.",
+            f"In brackets: steps of the timeline that harm. Where there is one server, the client is cut from none.{unreal}",
             run_folder.versions_line(run, systems)]
 
 
