@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""hunt_folder.py - reads what `lockbench hunt -o FOLDER` leaves (results/SCHEMA.md, "A hunt"): a folder per system, its hunt.csv and its journal.
+"""hunt_folder.py - reads what `lockbench hunt -o FOLDER` leaves (results/SCHEMA.md, "A hunt"): a folder per system, its hunt.csv and its journal. A published hunt has an archive in place
+of each folder.
 
 A mechanism is what is done to whom, whenever and until whenever: sets that differ in nothing else are one to a reader, as on the terminal.
 """
 
+import atexit
 import itertools
 import json
 import os
 import re
 import sys
+import tarfile
+import tempfile
 
 import run_folder
 import style
@@ -27,6 +31,7 @@ HOSTS = {"P": "primary", "f": "minority", "one": "one of the minority", "most": 
 FEWER = {"all": ("most", "P", "f", "one"), "most": ("P",), "f": ("one",)}  # of the hosts of a target: those of another one
 _FAULT = re.compile(r"([a-z]+)-([A-Za-z0-9]+)@")
 _HEAD = re.compile(r"# hunt(?: \d+)? of (\S+), (.*)")
+ARCHIVE = ".tar.xz"  # of a published hunt of one system: SYSTEM.tar.xz with SYSTEM/...
 
 
 def _is_within(small, large):
@@ -67,14 +72,14 @@ class Hunt:
     """What was found of one system."""
 
     def __init__(self, folder, system):
-        self.system, path = system, os.path.join(folder, system)
+        self.system, path = system, _unpacked(folder, system)
         self.timelines = [Timeline(row) for row in run_folder.load_csv(path, "hunt.csv", _TEXTS, _NUMBERS, newer=("core", "audit", *_NEWER))]
         self.older = _is_older(path)
         self.said, self.trials = _journal(os.path.join(path, "trials.csv"))  # seed and number of faults, as the journal has them
         self.minimal = [t for t in self.timelines if t.standing in ("minimal", "not replayed")]  # what contains one was not run
         said = _said(os.path.join(path, "hunt.json"))
         self.sittings = said.get("sittings", [])  # each call of it, as run.json has one; empty where an older tool made it
-        self.left_out = said.get("left_out", [])  # of a published hunt: how many timelines are not in its hunt.csv
+        self.left_out = said.get("left_out", [])  # of one that was published before 2026-11-29: how many timelines are not in its hunt.csv
         self.replays = said.get("replays", {"decided": 0, "agreed": 0})  # of all its sets, under another seed
 
     def sets(self, standing=("minimal",), of=("lease",), count=None, unreal=None):
@@ -122,6 +127,27 @@ class Hunt:
         return sum(t.only(came) for t in self.timelines)
 
 
+def _unpacked(folder, system):
+    """The folder of a system, out of its archive if there is one: then it is there until this program ends."""
+    path = os.path.join(folder, system)
+    if not os.path.exists(path + ARCHIVE):
+        return path
+    place = tempfile.TemporaryDirectory()
+    atexit.register(place.cleanup)
+    try:
+        with tarfile.open(path + ARCHIVE) as archive:
+            members = [m for m in archive if m.isfile() and re.fullmatch(r"[^/]+/(hunt/)?[\w.-]+", m.name) and m.name.startswith(f"{system}/")]
+            archive.extractall(place.name, members)
+    except (OSError, tarfile.TarError, EOFError) as error:
+        raise run_folder.BadInput(f"{path}{ARCHIVE}: {error}") from error
+    return os.path.join(place.name, system)
+
+
+def systems_in(folder):
+    """Their names, sorted."""
+    return sorted({name.removesuffix(ARCHIVE) for name in os.listdir(folder) if name.endswith(ARCHIVE) or os.path.exists(os.path.join(folder, name, "hunt.csv"))})
+
+
 def _is_older(path):
     """Whether it was written when a number that repeats counted as lease."""
     with open(os.path.join(path, "hunt.csv"), encoding="utf-8") as file:
@@ -153,7 +179,7 @@ def _journal(path):
 def hunts_of(folder):
     """{system: Hunt}, in the order of the rows of all tables; BadInput if there is none."""
     try:
-        names = [name for name in sorted(os.listdir(folder)) if os.path.exists(os.path.join(folder, name, "hunt.csv"))]
+        names = systems_in(folder)
     except OSError as error:
         raise run_folder.BadInput(f"{folder}: {error.strerror}") from error
     if not names:

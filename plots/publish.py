@@ -3,7 +3,7 @@
 """publish.py [--all-cells | --verdicts] [--histories] RUN FOLDER - what results/ keeps of a run or of a hunt (results/SCHEMA.md, "Published folders"): what README, docs/ and the paper read.
 
 Of a run: run.json, in which a cell has only what differs from `usual`; trials.csv; of latency.csv the buckets that percentiles are read off; and the history that the
-figure `violation` shows. Of a hunt: its journals, hunt.json, the timelines that were run or hold a set, and the file of the first set.
+figure `violation` shows. Of a hunt: an archive of each system's folder.
 
 With --histories the first history of each cell that was violated, stuck, late or mixed is kept, too: `explain` and report.html open it.
 
@@ -21,6 +21,7 @@ import math
 import os
 import shutil
 import sys
+import tarfile
 
 import ending
 import figure
@@ -174,37 +175,19 @@ def publish_run(source, target, options):
 # ---- a hunt -------------------------------------------------------------------------------------------------------------
 
 
-def is_kept(hunt, t):
-    """It was run, or drawn for the audit, or may be run and holds a set or has one fault at most."""
-    return any(t.came.values()) or t.audit or t.not_run in hunt_folder.LEFT and (t.count < 2 or hunt.holds_a_set(t))
+def plain(member):
+    """The same files make the same archive, whoever makes it and when."""
+    member.mtime = member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    return member
 
 
-def left_out_of(hunt):
-    """How many of the others there are, by the number of their faults and why they were not run."""
-    counts = collections.Counter((t.count, t.not_run if t.not_run not in hunt_folder.LEFT else hunt_folder.NOT_REACHED) for t in hunt.timelines if not is_kept(hunt, t))
-    return [{"faults": faults, "not_run": reason, "timelines": n} for (faults, reason), n in sorted(counts.items())]
-
-
-def publish_hunt(hunt, source, target):
-    """Of one system."""
-    os.makedirs(os.path.join(target, "hunt"))
-    for path in glob.glob(os.path.join(glob.escape(source), "trials*.csv")):
-        shutil.copy(path, target)
-    with open(os.path.join(source, "hunt.csv"), newline="", encoding="utf-8") as file:
-        head, *lines = file
-    with open(os.path.join(target, "hunt.csv"), "w", newline="", encoding="utf-8") as file:
-        file.writelines([head, *(line for line, timeline in zip(lines, hunt.timelines, strict=True) if is_kept(hunt, timeline))])
-    with open(os.path.join(source, "hunt.json"), encoding="utf-8") as file:
-        said = json.load(file)
-    kept = [one["file"] for one in said.get("sets", []) if one["standing"] == "minimal"]
-    for path in kept:
-        shutil.copy(os.path.join(source, path), os.path.join(target, path))
-    if not kept:
-        os.rmdir(os.path.join(target, "hunt"))
-    said["left_out"] = left_out_of(hunt)
-    with open(os.path.join(target, "hunt.json"), "w", encoding="utf-8") as file:
-        json.dump(said, file, indent=1, ensure_ascii=False)
-        file.write("\n")
+def publish_hunt(source, target):
+    """Of one system: all of it, so that the same command goes on from a copy."""
+    with tarfile.open(target + hunt_folder.ARCHIVE, "w:xz") as archive:
+        for path in sorted(glob.glob(os.path.join(glob.escape(source), "**"), recursive=True)):
+            if os.path.isfile(path):
+                archive.add(path, os.path.join(os.path.basename(source), os.path.relpath(path, source)), filter=plain)
 
 
 def main():
@@ -218,8 +201,9 @@ def main():
     if os.path.exists(os.path.join(source, "run.json")) or not glob.glob(os.path.join(glob.escape(source), "*", "hunt.csv")):
         publish_run(source, target, options)
         return
-    for system, hunt in hunt_folder.hunts_of(source).items():
-        publish_hunt(hunt, os.path.join(source, system), os.path.join(target, system))
+    os.makedirs(target)
+    for system in hunt_folder.hunts_of(source):
+        publish_hunt(os.path.join(source, system), os.path.join(target, system))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(1, str(ROOT / "plots"))
+import hunt_folder  # noqa: E402
 import report  # noqa: E402
 import run_folder  # noqa: E402
 
@@ -25,7 +26,7 @@ UNITS = ("B", "kB", "MB")
 def published():
     """(folders of runs, folders of hunts): paths below the root."""
     folders = sorted(path for path in (ROOT / "results").glob("reference*") if path.is_dir())
-    return [path for path in folders if (path / "run.json").exists()], [path for path in folders if any(path.glob("*/hunt.csv"))]
+    return [path for path in folders if (path / "run.json").exists()], [path for path in folders if hunt_folder.systems_in(path)]
 
 
 def what_for():
@@ -107,8 +108,7 @@ def write_hunt(folder, site):
     done = subprocess.run([sys.executable, ROOT / "plots/hunt_table.py", f"results/{folder.name}"], cwd=ROOT, capture_output=True, text=True, check=True)
     page = io.StringIO()
     print(f"# {folder.name}: a hunt\n\n[What a hunt is, and how to read this](../../docs/hunt.md).\n\n{done.stdout}\n\n## Files\n", file=page)
-    for system in sorted(path for path in folder.iterdir() if path.is_dir()):
-        print(f"- `{system.name}`: {files_of(system).replace('(' + folder.name + '/', '(')}", file=page)
+    print(f"`tar xf` of an archive gives the folder of a system ([schema](../SCHEMA.md)): {files_of(folder).replace('(' + folder.name + '/', '(')}.", file=page)
     (made / "index.md").write_text(page.getvalue())
 
 
@@ -123,5 +123,5 @@ def write(site, lockbench):
         lines += entry(folder, site / "results" / folder.name, run, texts.get(folder.name))
     for folder in hunts:
         write_hunt(folder, site)
-        lines += [f"## {folder.name}\n", f"**[Open the table]({folder.name}/index.md)**: a hunt of {len(list(folder.glob('*/hunt.csv')))} systems. What it is for: {texts.get(folder.name, '')}.\n"]
+        lines += [f"## {folder.name}\n", f"**[Open the table]({folder.name}/index.md)**: a hunt of {len(hunt_folder.systems_in(folder))} systems. What it is for: {texts.get(folder.name, '')}.\n"]
     (site / PLACE).write_text("\n".join(lines) + "\n")

@@ -21,6 +21,7 @@ sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
 import tap  # noqa: E402
 
 sys.path.insert(1, str(tap.ROOT / "plots"))
+import hunt_folder  # noqa: E402
 import run_folder  # noqa: E402
 
 TABLE = re.compile(r"<!-- table of (\w+): (.*?) -->\n(.*?)<!-- end of \1 -->", re.S)
@@ -201,19 +202,18 @@ def write_tables(root, lockbench):
 
 
 # What stands on a page of its own, or is held against another run by the paper. All others stand side by side, so they have to be of the same protocols.
-ALONE = ("reference-readme", "reference-speed", "reference-museum", "reference-peers", "reference-peers-python", "reference-peers-go", "reference-peers-java", "reference-locks", "reference-failover", "reference-restarts", "reference-redisson", "reference-versions", "reference-version-bugs", "reference-upgrades", "reference-15247", "reference-field", "reference-own", "reference-own-etcd")
+ALONE = ("reference-readme", "reference-hunt", "reference-speed", "reference-museum", "reference-peers", "reference-peers-python", "reference-peers-go", "reference-peers-java", "reference-locks", "reference-failover", "reference-restarts", "reference-redisson", "reference-versions", "reference-version-bugs", "reference-upgrades", "reference-15247", "reference-field", "reference-own", "reference-own-etcd")
 
 
 def wrong_digests(root):
     found = {}
-    for path in [*root.glob("results/reference-*/run.json"), *root.glob("results/reference-hunt/*/hunt.json")]:
-        said = json.loads(path.read_text())
-        for tool in [said["tool"]] if "tool" in said else [s["tool"] for s in said["sittings"]]:
-            if tool["commit"].endswith("-dirty"):
-                yield f"{path.parent.name} was made of sources that were not committed"
-            folder = path.parent if path.name == "run.json" else path.parent.parent
-            if folder.name not in ALONE:
-                found.setdefault(tool["protocols"], []).append(folder.name)
+    tools = [(path.parent.name, json.loads(path.read_text())["tool"]) for path in root.glob("results/reference-*/run.json")]
+    tools += [("reference-hunt", sitting["tool"]) for hunt in hunt_folder.hunts_of(root / "results/reference-hunt").values() for sitting in hunt.sittings]
+    for folder, tool in tools:
+        if tool["commit"].endswith("-dirty"):
+            yield f"{folder} was made of sources that were not committed"
+        if folder not in ALONE:
+            found.setdefault(tool["protocols"], []).append(folder)
     if len(found) > 1:
         yield from (f"protocols {digest}: {', '.join(folders)}" for digest, folders in found.items())
 
