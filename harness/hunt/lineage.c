@@ -87,12 +87,13 @@ static bool is_taken(const struct lb_hunt_system *s, const struct lb_hunt_timeli
 
 /* ---- how near it is ---------------------------------------------------------------------------------------------- */
 
-/* In slots from the grant. What others confirm they confirm before it; what it rests on later has to last. */
+/* In slots from the grant. Who confirms it has been asked when client 1 stands inside its acquire, so only B is surely
+ * before that; what the grant rests on later has to last. */
 static unsigned time_of(unsigned hit, struct lb_hunt_fault f) {
   static const unsigned behind[LB_HUNT_SLOT_COUNT] = {
       [LB_HUNT_BEFORE] = 1, [LB_HUNT_CHECKED] = 1, [LB_HUNT_DONE] = 2, [LB_HUNT_WOKEN] = 3};
   bool before = hit & (LB_HUNT_ON_VOTERS | LB_HUNT_ON_COPIES) && !(hit & LB_HUNT_ON_GRANTER);
-  if (before && f.slot <= LB_HUNT_HOLDING) return f.slot == LB_HUNT_HOLDING;
+  if (before && f.slot <= LB_HUNT_HOLDING) return f.slot != LB_HUNT_BEFORE;
   return lb_hunt_fault_drifts(f) ? 0 : behind[f.slot];
 }
 
@@ -187,13 +188,14 @@ static size_t collect(const struct lb_hunt_space *space, uint64_t seed, struct n
   return count;
 }
 
-/* What it contains comes first, unless a bound leaves it out. */
+/* A part that takes the grant away comes first, unless a bound leaves it out. No other part is expected to break the
+ * lock: in front it would take the place of a timeline that is. */
 static size_t add(const struct lb_hunt_space *space, size_t index, bool *listed, size_t *ret, size_t count) {
   struct lb_hunt_timeline part[LB_HUNT_SUBSETS_MAX];
   size_t parts = lb_hunt_space_subsets(space, &space->timeline[index], part);
   for (size_t i = 0; i < parts; i++) {
     ptrdiff_t at = part[i].fault_count > 0 ? lb_hunt_space_find(space, &part[i]) : -1;
-    if (at >= 0 && space->timeline[at].pruned == LB_HUNT_RUN && !listed[at])
+    if (at >= 0 && space->timeline[at].pruned == LB_HUNT_RUN && !listed[at] && is_taken(&space->system, &part[i]))
       listed[at] = true, ret[count++] = (size_t)at;
   }
   if (!listed[index]) listed[index] = true, ret[count++] = index;

@@ -13,8 +13,8 @@
 /* The timelines to play first, as indices of the space, into `ret` with room for all of it. In turns of their
  * mechanisms: those that take away all that the grant rests on (space->system.rests), and of which no part does; then
  * those whose two faults hit different things of it, and nothing else. Of each mechanism the nearest first: fewest faults,
- * then nearest to the grant in time and hosts, then as the seed says. What a timeline contains stands in front of it.
- * How many. */
+ * then nearest to the grant in time and hosts, then as the seed says. What takes the grant away stands in front of
+ * what contains it. How many. */
 size_t lb_hunt_lineage_first(const struct lb_hunt_space *space, uint64_t seed, size_t ret[]);
 
 #endif

@@ -87,6 +87,7 @@ static bool look(struct round *r, size_t faults, bool open) {
   return left;
 }
 
+/* As far as they come first, too. */
 static bool knows_parts(const struct round *r, size_t timeline) {
   const struct lb_hunting *g = r->g;
   struct lb_hunt_timeline part[LB_HUNT_SUBSETS_MAX];
@@ -95,13 +96,13 @@ static bool knows_parts(const struct round *r, size_t timeline) {
   for (size_t i = 0; i < count && knows; i++) {
     ptrdiff_t at =
         part[i].fault_count > 0 && part[i].pruned == LB_HUNT_RUN ? lb_hunt_space_find(&g->h->space, &part[i]) : -1;
-    knows = at < 0 || was_asked(r, (size_t)at);
+    knows = at < 0 || !r->rests[at] || was_asked(r, (size_t)at);
   }
   return knows;
 }
 
-/* Where time may run out the first ones by lineage come first, some at a time: each behind its parts. True if some of
- * them are left. */
+/* Where time may run out the first ones by lineage come first, some at a time: each behind its parts among them. True
+ * if some of them are left. */
 static bool look_first(struct round *r) {
   const struct lb_hunting *g = r->g;
   size_t seen = 0;
