@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * planted-blind: ten locks with one bug each, written by somebody who had not seen the order in which a hunt looks.
- * Each needs two faults to break. tests/data/planted-blind.csv has the pairs that their author expects.
+ * Each needs two faults to break. tests/data/planted.csv has pairs that do.
  *
  * Each is a lock of backends/ that asks its servers as ever, and a word in the memory that all clients share: the sound
  * part, which refuses whatever the servers have lost. The option `bug` chooses where it is not asked:
