@@ -24,8 +24,8 @@ static const struct {
   int64_t write_ms;    /* what a waiter needs to get a lock that is free, and to write */
   int64_t failover_ms; /* until another server has taken over; 0 = none can */
 } servers[] = {
-    [LB_HUNT_NO_SERVERS] = {200, 0},    [LB_HUNT_SINGLE] = {300, 0},      [LB_HUNT_INDEPENDENT] = {300, 0},
-    [LB_HUNT_REPLICATED] = {500, 5000}, [LB_HUNT_ENSEMBLE] = {800, 5000},
+    [LB_HUNT_NO_SERVERS] = {200, 0},     [LB_HUNT_SINGLE] = {300, 0},       [LB_HUNT_INDEPENDENT] = {300, 0},
+    [LB_HUNT_REPLICATED] = {1200, 5000}, [LB_HUNT_ENSEMBLE] = {1500, 5000},
 };
 static const struct {
   int64_t ttl_ms;
