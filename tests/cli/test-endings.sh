@@ -50,6 +50,7 @@ plots/speed.py||
 plots/readme_chart.py||$dir/chart.png redis-token@redis
 plots/lost_table.py||failover
 plots/carries.py||redis-token@redis
+plots/bare.py||
 plots/hunt.py||$dir/hunt.svg
 plots/hunt_theory.py|$dir/hunts|
 plots/readme_figure.py||$dir/readme.png
