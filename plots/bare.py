@@ -10,56 +10,55 @@ import sys
 
 import ending
 
-COLUMNS = ("lock", "beside", "driver", "clients", "pair", "ours_per_s", "floor_per_s", "ratio")
-SAID = ("lockbench", "servers", "load")
+NUMBERS = ("clients", "ours_per_s", "floor_per_s", "ratio")
 LEAST_PAIRS = 2
 
 
 def read(path):
-    """The rows, and what each call said above its own: {key: its values, in order}."""
+    """The rows, and what the calls said above them: the builds, the versions, the least and most load."""
     try:
         with open(path, encoding="utf-8", newline="") as file:
             lines = file.read().splitlines()
     except (OSError, UnicodeError) as error:
         raise ending.BadInput(f"{path}: {error}") from error
-    said = {key: list(dict.fromkeys(line[len(key) + 4:] for line in lines if line.startswith(f"# {key}: "))) for key in SAID}
-    rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    said = {key: [text.removeprefix(f"# {key}: ") for text in lines if text.startswith(f"# {key}: ")] for key in ("lockbench", "servers", "load")}
+    rows = list(csv.DictReader(text for text in lines if not text.startswith("#")))
     try:
         for row in rows:
-            row |= {key: float(row[key]) for key in COLUMNS[3:]}
+            row |= {key: float(row[key]) for key in NUMBERS}
+        loads = [float(load) for text in said["load"] for load in text.split(" to ")]
     except (KeyError, TypeError, ValueError):
         rows = []
     if not rows or not all(said.values()):
         raise ending.BadInput(f"{path}: expected what bench-floor.py --out writes")
     if any("-dirty" in text for text in said["lockbench"]):
-        raise ending.BadInput(f"{path}: expected a build of committed sources, found {', '.join(said['lockbench'])}")
-    return rows, said
+        raise ending.BadInput(f"{path}: expected builds of committed sources, found {', '.join(said['lockbench'])}")
+    return rows, sorted(set(said["lockbench"])), sorted({name for text in said["servers"] for name in text.split(", ")}), (min(loads), max(loads))
 
 
 def line(key, rows):
-    lock, beside, driver, clients = key
+    system, beside, driver, clients = key
     ratios = [row["ratio"] for row in rows]
     if len(ratios) < LEAST_PAIRS:
-        raise ending.BadInput(f"bare.py: {lock}, {clients:.0f} clients: expected at least {LEAST_PAIRS} pairs")
+        raise ending.BadInput(f"bare.py: {system}, {clients:.0f} clients: expected at least {LEAST_PAIRS} pairs")
     low, middle, high = statistics.quantiles(ratios, n=4)
     ours, floor = (statistics.median(row[name] for row in rows) for name in ("ours_per_s", "floor_per_s"))
     by = {"process": "processes", "coroutine": "coroutines"}[driver]
-    return [f"`{lock}`, {clients:.0f} {by}", beside if beside.startswith(("redis-", "pg")) else f"`{beside}`", f"**{middle:.2f}** ({low:.2f} to {high:.2f}; {len(rows)})",
+    return [f"`{system}`, {clients:.0f} {by}", beside if beside.startswith(("redis-", "pg")) else f"`{beside}`", f"**{middle:.2f}** ({low:.2f} to {high:.2f}; {len(rows)})",
             f"{ours:,.0f}; {floor:,.0f}"]
 
 
 def main():
     if len(sys.argv) != 2:
         raise ending.BadInput("usage: bare.py FILE.csv")
-    rows, said = read(sys.argv[1])
+    rows, builds, servers, loads = read(sys.argv[1])
     groups = {}
     for row in rows:
-        groups.setdefault((row["lock"], row["beside"], row["driver"], row["clients"]), []).append(row)
+        groups.setdefault((row["system"], row["beside"], row["driver"], row["clients"]), []).append(row)
     heading = ["lock", "beside", "lock / bare: median (quartiles; pairs)", "pairs per second here: lock; bare"]
     for cells in (heading, ["---"] * len(heading), *(line(key, of) for key, of in sorted(groups.items()))):
         print("| " + " | ".join(cells) + " |")
-    servers = sorted({name for text in said["servers"] for name in text.split(", ")})
-    print(f"\n({sys.argv[1]}; lockbench {' and '.join(said['lockbench'])}; load {'; '.join(said['load'])}.) Servers: {', '.join(servers)}.")
+    print(f"\n({sys.argv[1]}; lockbench {' and '.join(builds)}; load {loads[0]:.0f} to {loads[1]:.0f}.) Servers: {', '.join(servers)}.")
     return 0
 
 

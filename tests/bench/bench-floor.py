@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""bench-floor.py LOCKBENCH [redis|pg|zk] [--pairs N] [--clients A,B] [--driver DRIVER] [--out FILE.csv] - a lock beside the bare commands, in turns of a second.
+"""bench-floor.py LOCKBENCH [redis|pg|zk|zk-x3] [--pairs N] [--clients A,B] [--driver DRIVER] [--out FILE.csv] - a lock beside the bare commands, in turns of a second.
 
 `lockbench serve` keeps one server with the settings of measured trials. redis-token takes turns on it with redis-benchmark, pg-row with pgbench, and
 both sides send the same statements: of Redis SET NX PX and the release script, of PostgreSQL INSERT ... ON CONFLICT with its sequence and DELETE. Who
@@ -25,7 +25,7 @@ import sys
 import tempfile
 
 SECONDS = 1
-COLUMNS = ("lock", "beside", "driver", "clients", "pair", "ours_per_s", "floor_per_s", "ratio")
+COLUMNS = ("system", "beside", "driver", "clients", "pair", "ours_per_s", "floor_per_s", "ratio")
 RELEASE = 'if redis.call("get",KEYS[1])==ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end'
 TABLE = "CREATE TABLE IF NOT EXISTS floor(name text PRIMARY KEY, owner text NOT NULL); CREATE SEQUENCE IF NOT EXISTS floor_fence"
 PAIR = """INSERT INTO floor(name, owner) VALUES (:client_id::text, 'x') ON CONFLICT DO NOTHING RETURNING nextval('floor_fence');
@@ -108,7 +108,7 @@ def measure(words, server, clients, folder):
         rates = {side: sides[side]() for side in sorted(sides, reverse=number % 2 == 0)}
         if number >= server.warm and all(rates.values()):
             ratio = rates["ours"] / rates["floor"]
-            rows.append(dict(zip(COLUMNS, (server.lock, server.beside, words.driver, clients, len(rows) + 1, f"{rates['ours']:.0f}", f"{rates['floor']:.0f}", f"{ratio:.4f}"))))
+            rows.append(dict(zip(COLUMNS, (f"{server.lock}@{words.server}", server.beside, words.driver, clients, len(rows) + 1, f"{rates['ours']:.0f}", f"{rates['floor']:.0f}", f"{ratio:.4f}"))))
             print(f"{clients} clients, pair {len(rows)}: ours {rates['ours']:.0f}/s, floor {rates['floor']:.0f}/s, ours/floor {ratio:.2f}", flush=True)
         if len(rows) == words.pairs:
             break
@@ -126,7 +126,7 @@ def head(server, folder, load_before):
         versions.append(output([server.beside, "--version"]).partition("(Debian")[0].strip())
     machine = run["machine"]
     return {"lockbench": f"{run['tool']['version']} ({run['tool']['commit']})", "servers": ", ".join(dict.fromkeys(versions)), "started_utc": run["started_utc"],
-            "machine": f"{machine['cores']} x {machine['cpu']}, {machine['kernel']}", "load": f"{load_before:.1f} before, {os.getloadavg()[0]:.1f} after"}
+            "machine": f"{machine['cores']} x {machine['cpu']}, {machine['kernel']}", "load": f"{load_before:.1f} to {os.getloadavg()[0]:.1f}"}
 
 
 def write(path, said, rows):
@@ -142,13 +142,13 @@ def write(path, said, rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition(" - ")[2].partition("\n")[0])
     parser.add_argument("lockbench")
-    parser.add_argument("server", nargs="?", choices=("redis", "pg", "zk"), default="redis")
+    parser.add_argument("server", nargs="?", choices=("redis", "pg", "zk", "zk-x3"), default="redis")
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--clients", default="16")
     parser.add_argument("--driver", choices=("process", "coroutine"), default="process")
     parser.add_argument("--out", type=pathlib.Path)
     words = parser.parse_args()
-    for program in {"redis": ("redis-benchmark", "redis-cli"), "pg": ("pgbench", "psql"), "zk": ()}[words.server]:
+    for program in {"redis": ("redis-benchmark", "redis-cli"), "pg": ("pgbench", "psql"), "zk": (), "zk-x3": ()}[words.server]:
         if not shutil.which(program):
             print(f"bench-floor: {program} is missing")
             sys.exit(5)
@@ -156,7 +156,7 @@ def main():
     if "LOCKBENCH_SERVES" not in os.environ:
         os.environ["LOCKBENCH_SERVES"] = "1"
         os.execv(words.lockbench, [words.lockbench, "serve", words.server, "--speed", "--", sys.executable, *sys.argv])
-    server, load_before = {"redis": Redis, "pg": Postgres, "zk": ZooKeeper}[words.server](words), os.getloadavg()[0]
+    server, load_before = {"redis": Redis, "pg": Postgres, "zk": ZooKeeper, "zk-x3": ZooKeeper}[words.server](words), os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         rows = [row for clients in map(int, words.clients.split(",")) for row in measure(words, server, clients, folder)]
