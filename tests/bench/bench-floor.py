@@ -18,6 +18,7 @@ import csv
 import json
 import os
 import pathlib
+import re
 import shutil
 import statistics
 import subprocess
@@ -123,7 +124,7 @@ def head(server, folder, load_before):
     run = json.loads((max(folder.iterdir(), key=os.path.getmtime) / "run.json").read_text())
     versions = [text.partition(" at ")[0] for text in run["servers"].values()]
     if server.beside in ("redis-benchmark", "pgbench"):
-        versions.append(output([server.beside, "--version"]).partition("(Debian")[0].strip())
+        versions.append(f"{server.beside} {re.search('[0-9][0-9.]*', output([server.beside, '--version']))[0]}")
     machine = run["machine"]
     return {"lockbench": f"{run['tool']['version']} ({run['tool']['commit']})", "servers": ", ".join(dict.fromkeys(versions)), "started_utc": run["started_utc"],
             "machine": f"{machine['cores']} x {machine['cpu']}, {machine['kernel']}", "load": f"{load_before:.1f} to {os.getloadavg()[0]:.1f}"}
