@@ -22,7 +22,8 @@
  * a node of the queue from outside (zk_queue.h): a waiter takes that for a release.
  *
  * What a list shows may be old. It is believed, whatever its age, while it is known that the session lives: the code below
- * says why that is enough. So a hand-off is one commit, the deletion, and one event.
+ * says why that is enough. So a hand-off is one commit, the deletion, and one event, and a read where the holder had been
+ * alone when it was granted the lock.
  *
  * With the option `recipe` the steps are those of the source below and nothing else: create, list without a watch, the
  * first holds, exists with a watch on the one before, wait for its event, list again. (Create and list are sent in one

@@ -69,6 +69,7 @@ static void note_place(struct zk_queue *q, const struct lb_grant *grant, uint64_
   memcpy(q->place.own, grant->token, sizeof q->place.own);
   q->place.ahead[0] = '\0';
   q->place.czxid = czxid;
+  q->place.alone = false;
 }
 
 static void take_node(struct zk_queue *q, struct lb_grant *grant, const char *path, uint64_t czxid) {
@@ -86,6 +87,7 @@ static int judge(struct zk_queue *q, const char *dir, struct lb_grant *grant, co
   }
   if (strcmp(q->place.own, grant->token) != 0) note_place(q, grant, 0);
   q->place.ahead[0] = '\0';
+  q->place.alone = children->count == 1;
   if (ahead) snprintf(q->place.ahead, sizeof q->place.ahead, "%s/%s", dir, ahead);
   return ahead ? LB_BUSY : LB_OK;
 }
@@ -233,6 +235,11 @@ int zk_queue_doubt(struct zk_queue *q, const struct lb_grant *grant) {
   return zk_life_doubt(&q->life, &q->confirmed, grant, zk_queue_has_node(grant) && is_alive(q, grant));
 }
 
+/* A list may be old: then somebody does stand behind it, who reads the list when the node goes. */
+static bool was_alone(const struct zk_queue *q, const struct lb_grant *grant) {
+  return q->place.alone && strcmp(q->place.own, grant->token) == 0;
+}
+
 /* Once: ZOK, ZNONODE or any other result. */
 static int delete_own(struct zk_queue *q, struct lb_grant *grant, bool pass_on, lb_ns deadline) {
   char path[ZK_PATH_MAX];
@@ -240,7 +247,8 @@ static int delete_own(struct zk_queue *q, struct lb_grant *grant, bool pass_on, 
   int rc = zk_queue_has_node(grant) ? ZOK : zk_find(q->run.zk, grant->token, deadline, path);
   if (rc != ZOK) return rc;
   struct zk_mark mark = zk_life_mark(&q->life);
-  struct zk_call *delete = pass_on ? zk_write_and_delete(q->run.zk, path) : zk_delete(q->run.zk, path);
+  bool tells = pass_on && !was_alone(q, grant);
+  struct zk_call *delete = tells ? zk_write_and_delete(q->run.zk, path) : zk_delete(q->run.zk, path);
   rc = zk_life_await(&q->life, delete, mark, deadline);
   zk_drop(delete);
   return rc;

@@ -29,6 +29,8 @@
  *    OPEN_ACL_UNSAFE), as with zkCli, and Curator's Revoker does it to the nodes of its own locks. The next in the
  *    queue would hold at once then, beside the first. To look whether the node ahead has gone would be one read more
  *    for each hand-off.
+ *  - A holder that was alone in the list which granted it only deletes its node, as the recipe does: the transaction
+ *    costs three servers twice as much. Who has come behind it meanwhile reads the list once more.
  *
  * Source: "Locks" in ZooKeeper Recipes and Solutions, with its note on recoverable errors and the GUID
  * (zookeeper.apache.org/doc/r3.8.0/recipes.html).
@@ -57,6 +59,7 @@ struct zk_queue {    /* one client's side; one thread */
   struct { /* what is known about the latest attempt, to spare round trips; private */
     char own[ZK_PATH_MAX], ahead[ZK_PATH_MAX];
     uint64_t czxid;
+    bool alone; /* it was the whole queue when its place was read last */
   } place;
 };
 
@@ -110,8 +113,8 @@ int zk_queue_await_turn(struct zk_queue *queue, const char *dir, const char *ahe
 /* The node just before that of the grant, as far as the latest step of this attempt knows it in the session there is;
  * else NULL, also for the first. Valid until the next step. For zk_await_change(). */
 const char *zk_queue_ahead(const struct zk_queue *queue, const struct lb_grant *grant);
-/* Takes the attempt out of the queue, node known or not. pass_on: it is a hold, so its node is the first, and the next
- * one shall know that it is the first now. LB_OK: nothing of it remains. LB_LOST: it was a hold (it has a
+/* Takes the attempt out of the queue, node known or not. pass_on: it is a hold, so its node is the first, and who stood
+ * behind it shall know that it is the first now. LB_OK: nothing of it remains. LB_LOST: it was a hold (it has a
  * valid_until), and it had gone. LB_UNKNOWN, or -errno where the session failed: the node is deleted at the next
  * contact, valid_until is cleared, because its absence will be our own work and no loss. Other -errno: refused, it is
  * still there. */

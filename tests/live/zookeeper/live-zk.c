@@ -600,12 +600,15 @@ static void join_and_watch(struct client *client, struct zk_queue *queue, const 
 
 /* The server stands still while the next one looks: it has to know already. */
 TEST(who_is_told_that_it_is_the_first_asks_nobody) {
-  struct client a, b;
+  struct client first, a, b;
   struct zk_queue queue;
   const char *dir = "/lockbench/told";
-  open_client(&a, 4000);
-  assert_int_equal(try(&a, "told", 3000), LB_OK);
+  open_client(&first, 4000), open_client(&a, 4000);
+  assert_int_equal(try(&first, "told", 3000), LB_OK);
+  assert_int_equal(try(&a, "told", 3000), LB_BUSY);
   join_and_watch(&b, &queue, dir);
+  assert_int_equal(release(&first, "told"), LB_OK);
+  assert_int_equal(try(&a, "told", 3000), LB_OK);
   const char *ahead = zk_queue_ahead(&queue, &b.grant);
   assert_int_equal(release(&a, "told"), LB_OK);
   assert_int_equal(zk_wait_event(queue.run.zk, in_ms(3000)), LB_OK);
@@ -617,6 +620,23 @@ TEST(who_is_told_that_it_is_the_first_asks_nobody) {
   assert_int_equal(queue.seen, 0); /* it has read nothing */
   resume_server();
   assert_int_equal(zk_queue_look(&queue, dir, &b.grant, true, in_ms(3000)), LB_OK);
+  zk_run_close(&queue.run);
+  close_client(&first), close_client(&a), close_client(&b);
+}
+
+TEST(who_was_alone_only_deletes_and_the_next_one_reads) {
+  struct client a, b;
+  struct zk_queue queue;
+  const char *dir = "/lockbench/alone";
+  open_client(&a, 4000);
+  assert_int_equal(try(&a, "alone", 3000), LB_OK);
+  join_and_watch(&b, &queue, dir);
+  assert_int_equal(release(&a, "alone"), LB_OK);
+  assert_int_equal(zk_wait_event(queue.run.zk, in_ms(3000)), LB_OK);
+  assert_false(zk_was_written(queue.run.zk, zk_queue_ahead(&queue, &b.grant)));
+  queue.seen = 0;
+  assert_int_equal(zk_queue_look(&queue, dir, &b.grant, false, in_ms(3000)), LB_OK);
+  assert_true(queue.seen > 0);
   zk_run_close(&queue.run);
   close_client(&a), close_client(&b);
 }
