@@ -19,7 +19,7 @@ UNHEARD = "holder-cut-off"  # a holder that hears nothing of the server in time 
 OF_SERVERS = {  # kind: attacks, of the server that decides, or of as many as it takes
     "restart": ("server-forgets", UNHEARD), "kill": ("grant-unheard", "grant-late", "grant-heard", UNHEARD), "pause": ("deposed-wakes", UNHEARD), "isolate": ("asked-alone", "deposed-wakes", UNHEARD),
     "part": ("asked-alone", "deposed-wakes"), "ahead": ("server-clock-ahead",), "behind": ("server-clocks-back",), "fast": ("server-clock-fast",), "slow": ("clocks-harmless",)}
-OF_STRANGERS = OF_SERVERS | {"restart": ("server-forgets",), "kill": ("server-forgets",), "pause": (), "isolate": (), "part": ()}  # a killed one comes back with what it kept
+OF_STRANGERS = OF_SERVERS | {"restart": ("server-forgets",), "kill": ("server-forgets", UNHEARD), "pause": (UNHEARD,), "isolate": (), "part": ()}  # a killed one comes back with what it kept
 OF_ONE = OF_SERVERS | {"kill": (), "pause": (UNHEARD,), "isolate": (), "part": ()}  # nobody takes over, and the holder hears nothing
 OF_HOLDER = {
     "pause": ("holder-stopped",), "cutoff": ("holder-cut-off",), "cut": (), "cutone": (), "kill": ("holder-dies",),
