@@ -202,7 +202,7 @@ def write_tables(root, lockbench):
 
 
 # What stands on a page of its own, or is held against another run by the paper. All others stand side by side, so they have to be of the same protocols.
-ALONE = ("reference-readme", "reference-hunt", "reference-speed", "reference-museum", "reference-peers", "reference-peers-python", "reference-peers-go", "reference-peers-java", "reference-locks", "reference-failover", "reference-restarts", "reference-redisson", "reference-versions", "reference-version-bugs", "reference-upgrades", "reference-15247", "reference-field", "reference-own", "reference-own-etcd")
+ALONE = ("reference-readme", "reference-hunt", "reference-sentinel-returns", "reference-speed", "reference-museum", "reference-peers", "reference-peers-python", "reference-peers-go", "reference-peers-java", "reference-locks", "reference-failover", "reference-restarts", "reference-redisson", "reference-versions", "reference-version-bugs", "reference-upgrades", "reference-15247", "reference-field", "reference-own", "reference-own-etcd")
 
 
 def wrong_digests(root):
