@@ -135,7 +135,7 @@ def _unpacked(folder, system):
     place = tempfile.TemporaryDirectory()
     atexit.register(place.cleanup)
     try:
-        with tarfile.open(path + ARCHIVE) as archive:
+        with tarfile.open(path + ARCHIVE, "r:xz") as archive:
             members = [m for m in archive if m.isfile() and re.fullmatch(r"[^/]+/(hunt/)?[\w.-]+", m.name) and m.name.startswith(f"{system}/")]
             archive.extractall(place.name, members)
     except (OSError, tarfile.TarError, EOFError) as error:

@@ -57,6 +57,7 @@ def counted(run_dir, cells):
     trials, faults = [decided(c) for c in cells], [c["decided_faults"] for c in cells]
     return f"({run_dir}, {range_of(trials)} trials each, 95 % intervals; a fault counts if the lock was granted to somebody before the next one: {range_of(faults)}.)"
 
+
 def apart(cells):
     """Whose interval lies above whose: intervals that overlap rank no locks."""
     for name, head in (("overlapped_per_fault", "The intervals of two at once"), ("within_lease_per_fault", "Those within the lease")):

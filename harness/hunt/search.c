@@ -37,14 +37,12 @@ struct round {
   size_t *timeline[PART_COUNT];
   size_t count[PART_COUNT];
   bool *taken; /* by the index of the timeline: it is looked at in this round */
-  bool *rests; /* by the index of the timeline: it comes first by lineage */
+  bool *near;  /* by the index of the timeline: it hits only what the grant rests on */
 };
 
 /* ---- what is wanted ---------------------------------------------------------------------------------------------- */
 
-static bool is_first(const struct round *r, size_t timeline) {
-  return r->rests[timeline] && r->g->order->budget_s == 0;
-}
+static bool is_first(const struct round *r, size_t timeline) { return r->near[timeline] && r->g->order->budget_s == 0; }
 
 static unsigned count_asked(const struct round *r, size_t timeline) {
   const struct lb_hunt_count *count = lb_hunt_journal_seen(&r->g->h->journal, timeline);
@@ -96,7 +94,7 @@ static bool knows_parts(const struct round *r, size_t timeline) {
   for (size_t i = 0; i < count && knows; i++) {
     ptrdiff_t at =
         part[i].fault_count > 0 && part[i].pruned == LB_HUNT_RUN ? lb_hunt_space_find(&g->h->space, &part[i]) : -1;
-    knows = at < 0 || !r->rests[at] || was_asked(r, (size_t)at);
+    knows = at < 0 || !r->near[at] || was_asked(r, (size_t)at);
   }
   return knows;
 }
@@ -305,8 +303,8 @@ int lb_hunt_search(struct lb_hunting *g, const size_t order[], size_t count) {
   int r = 0;
   bool drawn = g->h->audit.count > 0 || g->order->shard.of > 0; /* the search goes on, or a shard looks only */
   round.taken = lb_need(calloc(g->h->space.count + 1, sizeof *round.taken));
-  round.rests = lb_need(calloc(g->h->space.count + 1, sizeof *round.rests));
-  for (size_t i = LB_HUNT_CONTROLS; i < LB_HUNT_CONTROLS + g->first && i < count; i++) round.rests[order[i]] = true;
+  round.near = lb_need(calloc(g->h->space.count + 1, sizeof *round.near));
+  for (size_t i = LB_HUNT_CONTROLS; i < LB_HUNT_CONTROLS + g->first && i < count; i++) round.near[order[i]] = true;
   for (int part = 0; part < PART_COUNT; part++)
     round.timeline[part] = lb_need(calloc(g->h->space.count + 1, sizeof *round.timeline[part]));
   for (int faults = 0; faults <= g->order->faults_max && r == 0 && !drawn; faults++)
@@ -314,7 +312,7 @@ int lb_hunt_search(struct lb_hunting *g, const size_t order[], size_t count) {
   if (r == 0) r = play_all(&round);
   for (int part = 0; part < PART_COUNT; part++) free(round.timeline[part]);
   free(round.taken);
-  free(round.rests);
+  free(round.near);
   count_wanted(g, order, count);
   return r;
 }
