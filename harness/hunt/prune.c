@@ -188,12 +188,20 @@ static bool is_part(struct lb_hunt_fault f) {
   return f.kind == LB_HUNT_CUT_ONE || f.target == LB_HUNT_ONE || f.target == LB_HUNT_MOST;
 }
 
-static enum lb_hunt_pruned bound_of(struct lb_hunt_fault f) {
+/* A primary that dies while client 1 holds, and stays dead: the plainest failover there is. One that comes back may be
+ * asked by a client that does not know the new one yet, which is another matter. */
+static bool is_failover(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
+  return s->servers == LB_HUNT_REPLICATED && f.kind == LB_HUNT_KILL && f.target == LB_HUNT_P &&
+         f.slot == LB_HUNT_HOLDING;
+}
+
+static enum lb_hunt_pruned bound_of(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
   if (is_part(f)) return LB_HUNT_FEWER_HOSTS;
   if (is_harmless(f)) return LB_HUNT_HARMLESS_CLOCK;
   if (f.kind == LB_HUNT_KILL && f.target == LB_HUNT_C1 && f.slot > LB_HUNT_ASKING) return LB_HUNT_HOLDER_KILLED;
   if (f.kind == LB_HUNT_RESTART && f.slot == LB_HUNT_DONE) return LB_HUNT_LATE_RESTART;
-  return f.undo == LB_HUNT_GONE && f.slot != LB_HUNT_BEFORE ? LB_HUNT_LATE_FOR_GOOD : LB_HUNT_RUN;
+  bool late = f.undo == LB_HUNT_GONE && f.slot != LB_HUNT_BEFORE && !is_failover(s, f);
+  return late ? LB_HUNT_LATE_FOR_GOOD : LB_HUNT_RUN;
 }
 
 /* A cut from the replicas is a part of one from all servers. */
@@ -203,9 +211,9 @@ static bool is_again(struct lb_hunt_fault a, struct lb_hunt_fault b) {
   return a.target == b.target && (a.kind == b.kind || links);
 }
 
-static enum lb_hunt_pruned bounds(const struct lb_hunt_timeline *t) {
+static enum lb_hunt_pruned bounds(const struct lb_hunt_system *s, const struct lb_hunt_timeline *t) {
   for (size_t i = 0; i < t->fault_count; i++) {
-    enum lb_hunt_pruned why = bound_of(t->fault[i]);
+    enum lb_hunt_pruned why = bound_of(s, t->fault[i]);
     if (why != LB_HUNT_RUN) return why;
     for (size_t j = 0; j < i; j++)
       if (is_still_clock(t->fault[j], t->fault[i])) return LB_HUNT_STILL_CLOCK;
@@ -225,7 +233,7 @@ enum lb_hunt_pruned lb_hunt_prune(const struct lb_hunt_system *s, const struct l
   if (why != LB_HUNT_RUN && of_pairs(s, t) == LB_HUNT_DEAD_HOST) why = LB_HUNT_DEAD_HOST; /* nothing stands for it */
   if (why == LB_HUNT_RUN && !drifts) why = LB_HUNT_NO_DRIFT;
   if (why == LB_HUNT_RUN) why = of_pairs(s, t);
-  return why == LB_HUNT_RUN && t->fault_count > 1 ? bounds(t) : why;
+  return why == LB_HUNT_RUN && t->fault_count > 1 ? bounds(s, t) : why;
 }
 
 /* ---- in words ---------------------------------------------------------------------------------------- */
@@ -250,8 +258,9 @@ static const struct {
     [LB_HUNT_HARMLESS_CLOCK] = {false, "bound: no clock that only makes leases longer, beside other faults"},
     [LB_HUNT_HOLDER_KILLED] = {false, "bound: no holder that is killed, beside other faults"},
     [LB_HUNT_LATE_RESTART] = {false, "bound: no restart behind the last write, beside other faults"},
-    [LB_HUNT_LATE_FOR_GOOD] = {false,
-                               "bound: nothing that begins after B and lasts until the end, beside other faults"},
+    [LB_HUNT_LATE_FOR_GOOD] =
+        {false, "bound: nothing that begins after B and lasts until the end, but the death of a replicated "
+                "primary at H, beside other faults"},
     [LB_HUNT_STILL_CLOCK] = {false, "bound: no clock of servers that are dead or stand still by then"},
     [LB_HUNT_TWICE] = {false, "bound: nothing is done to one host twice"},
 };

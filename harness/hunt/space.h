@@ -33,7 +33,7 @@ enum lb_hunt_pruned {
   LB_HUNT_HARMLESS_CLOCK, /* a clock that only makes leases longer */
   LB_HUNT_HOLDER_KILLED,  /* client 1 is killed after its grant */
   LB_HUNT_LATE_RESTART,   /* a restart at R */
-  LB_HUNT_LATE_FOR_GOOD,  /* a fault after B that lasts until the end */
+  LB_HUNT_LATE_FOR_GOOD,  /* a fault after B that lasts until the end: not a primary with replicas that dies at H */
   LB_HUNT_TWICE,          /* the same done to the same host twice */
   LB_HUNT_STILL_CLOCK,    /* the clock of servers that are all dead or stopped by then */
   LB_HUNT_PRUNED_COUNT

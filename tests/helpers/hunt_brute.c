@@ -84,13 +84,14 @@ static bool single_runs(const struct lb_hunt_system *s, struct fault f) {
   return true;
 }
 
-static bool bounded(struct fault f) {
+static bool bounded(const struct lb_hunt_system *s, struct fault f) {
   if (is(f.kind, "cutone") || is(f.target, "one most")) return true;
   bool longer = of_client(f)
                     ? (is(f.target, "c1") && is(f.kind, "ahead fast")) || (is(f.target, "c2") && is(f.kind, "behind"))
                     : is(f.kind, "behind slow");
   if (longer || (is(f.kind, "kill") && is(f.target, "c1") && at(f, "HXRW"))) return true;
-  return (is(f.kind, "restart") && f.slot == 'R') || (is(f.undo, "gone") && f.slot != 'B');
+  bool stays_dead = s->servers == LB_HUNT_REPLICATED && is(f.kind, "kill") && is(f.target, "P") && f.slot == 'H';
+  return (is(f.kind, "restart") && f.slot == 'R') || (is(f.undo, "gone") && f.slot != 'B' && !stays_dead);
 }
 
 static bool is_death(struct fault f) { return of_client(f) && is(f.kind, "kill"); }
@@ -195,7 +196,7 @@ static bool runs(const struct lb_hunt_system *s, const struct fault *f, int n) {
   for (int i = 0; i < n; i++) {
     struct fault alone = f[i];
     if (over_before_h(f, n, i) || (f[i].slot == 'A' && stays_inside(f, n))) alone.slot = 'H';
-    if (!single_runs(s, alone) || (n > 1 && bounded(f[i]))) return false;
+    if (!single_runs(s, alone) || (n > 1 && bounded(s, f[i]))) return false;
     for (int j = 0; j < i; j++)
       if (!pair_runs(s, f[j], f[i])) return false;
   }
