@@ -37,6 +37,10 @@ check 'a hunt ends well' hunt --faults 2 -o "$dir/two"
 check 'nothing breaks with no fault or one' not sh -c "grep -E '^[LSD][01]\\.' '$dir/two/planted@redis/hunt.csv' | grep -q minimal"
 check 'there is a minimal set of two faults' test -n "$(sets two)"
 check 'every minimal set is that pair' sh -c "! grep -E ',minimal,' '$dir/two/planted@redis/hunt.csv' | grep -qvE '^[LSD]2\\.($a\\+$b|$b\\+$a),'"
+# Its count is safe, lease and so on; a clock that only makes leases longer comes last.
+looks() { csv two | awk -F, -v of="$1" '$1 ~ of {n = $4 + $5 + $6 + $7 + $8 + $9; if (!least || n < least) least = n} END {print least + 0}'; }
+check 'what hits the ground of the grant is looked at three times' test "$(looks '^[LS]1[.](restart|ahead)-P@H$')" -ge 3
+check 'and what does not, once' test "$(looks '^[LS]1[.]behind-P@H$')" = 1
 missing=$(fault_of "$first" | sed 's/-.*//')
 without=$without,$missing hunt --faults 2 -o "$dir/less"
 check 'without the kind of one of them nothing is found' test -z "$(sets less)"
