@@ -100,10 +100,11 @@ static unsigned other_end(const struct lb_hunt_system *s, struct lb_hunt_fault f
 }
 
 /* A cut is proved by what went through before it, so somebody has to live at its other end; at both, where it is healed
- * before the dead one comes back. */
+ * before the dead one comes back. A client that is cut from some servers has a link to each of them. */
 static bool is_cut_from_dead(const struct lb_hunt_system *s, struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
   unsigned end = other_end(s, later);
   if (earlier.kind != LB_HUNT_KILL || end == 0 || !lasts(earlier, later)) return false;
+  if (later.kind == LB_HUNT_CUT) return end & targeted(earlier);
   return !(end & ~targeted(earlier)) || (is_one_link(s, later) && covers(earlier, later));
 }
 

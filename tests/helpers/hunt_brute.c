@@ -123,7 +123,7 @@ static bool is_within(struct fault b, struct fault a) {
 /* All at the other end of what b cuts were killed by a. */
 static bool leads_to_dead(const struct lb_hunt_system *s, struct fault a, struct fault b) {
   if (!is(a.kind, "kill") || of_client(a)) return false;
-  if (is(b.kind, "cut")) return is(a.target, "f") && s->servers != LB_HUNT_ENSEMBLE;
+  if (is(b.kind, "cut")) return is(a.target, s->servers == LB_HUNT_ENSEMBLE ? "P f" : "f");
   if (is(b.kind, "cutone")) return is(a.target, "f one");
   bool cuts = is(b.kind, "part") || (is(b.kind, "isolate") && !s->watched);
   return cuts && s->count == 2 && is(a.target, "P f") && strcmp(a.target, b.target) != 0;
