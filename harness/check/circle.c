@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/need.h"
 #include "evidence.h"
@@ -17,6 +18,16 @@ struct pass {
   uint32_t *waits; /* of each client: a key, LB_NO_NAME = for none */
 };
 
+/* Told from its first client by name on, not from the one that asked last: the same deadlock is the same words. */
+static void turn(const struct pass *p, struct lb_circle *circle) {
+  struct lb_circle was = *circle;
+  size_t first = 0;
+  for (size_t i = 1; i < was.count; i++)
+    if (strverscmp(p->history->clients.name[was.link[i].client], p->history->clients.name[was.link[first].client]) < 0)
+      first = i;
+  for (size_t i = 0; i < was.count; i++) circle->link[i] = was.link[(first + i) % was.count];
+}
+
 /* From the client that has just asked, along those who hold what the one before waits for. */
 static bool closes(const struct pass *p, uint32_t first, struct lb_circle *ret) {
   *ret = (struct lb_circle){0};
@@ -27,6 +38,7 @@ static bool closes(const struct pass *p, uint32_t first, struct lb_circle *ret) 
     if (next == LB_NO_NAME || next == client) return false;
     if (next == first) {
       for (size_t i = 0; i < ret->count; i++) ret->link[i].holds = ret->link[(i + ret->count - 1) % ret->count].waits;
+      turn(p, ret);
       return ret->count > 1;
     }
     client = next;

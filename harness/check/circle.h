@@ -16,7 +16,7 @@ struct lb_circle {
   } link[LB_CIRCLE_MAX];
 };
 
-/* The first circle of at most LB_CIRCLE_MAX clients, before the lock was asked for again at the end (`closing`). A client
+/* The first circle of at most LB_CIRCLE_MAX clients, from the first of their names on, before the lock was asked for again at the end (`closing`). A client
  * waits from `acquire` to the outcome. A key of readers or of several permits has no one holder, and is passed over. False:
  * there was none. */
 bool lb_circle_find(const struct lb_history *history, struct lb_circle *ret);

@@ -157,8 +157,9 @@ static void decide_closing(const struct lb_stage *s, const char *what, struct lb
   else if (closing.end == LB_CLOSING_GRANTED)
     decide(out, LB_DELAYED, "%s; %s was granted %.1f s later", what, speaker(s, closing.client, name), asked_s);
   else if (closing.end == LB_CLOSING_REFUSED)
-    decide(out, LB_STUCK, "%s, nor for %.1f s more, though every lease and session should be over that is not kept up",
-           what, asked_s);
+    decide(out, LB_STUCK,
+           "%s; %.1f s more changed nothing, though every lease and session should be over that is not kept up", what,
+           asked_s);
   else decide(out, LB_UNDECIDED, "%s; whether a lease would have ended that is not known", what);
 }
 

@@ -121,7 +121,7 @@ step = await client 2 is granted within 5s
 * = stuck: each waits for the other
 END_OF_SCENARIO
 "$bin" run "$dir/circle.ini" released-between --exec "python3 $here/adapters/file.py $dir/locks redis" -g none -n 1 -o "$dir/circle" >"$dir/out" 2>&1
-check 'two locks in opposite order are a deadlock, by name' grep -q 'stuck,"a deadlock: client-2 holds lock-2 and waits for lock-1, client-1 holds lock-1 and waits for lock-2' "$dir/circle/trials.csv"
+check 'two locks in opposite order are a deadlock, by name' grep -q 'stuck,"a deadlock: client-1 holds lock-1 and waits for lock-2, client-2 holds lock-2 and waits for lock-1' "$dir/circle/trials.csv"
 check 'a lock that nobody can stop inside its wait is not asked there' grep -q 'before-wait: a foreign lock waits inside its call' "$dir/out"
 
 # ---- a record that only the adapter sees --------------------------------------------------------

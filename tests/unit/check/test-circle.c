@@ -29,13 +29,18 @@ static const char *circle(const char *lines) {
 
 TEST(two_locks_in_opposite_order_are_a_circle) {
   assert_string_equal(circle(BOTH_HOLD EVENT(3, "a", "y", "acquire") EVENT(4, "b", "x", "acquire")),
-                      "b holds y and waits for x, a holds x and waits for y");
+                      "a holds x and waits for y, b holds y and waits for x");
+}
+
+TEST(it_is_told_alike_whoever_asked_last) {
+  assert_string_equal(circle(BOTH_HOLD EVENT(3, "b", "x", "acquire") EVENT(4, "a", "y", "acquire")),
+                      "a holds x and waits for y, b holds y and waits for x");
 }
 
 TEST(a_circle_may_have_three_clients) {
   assert_string_equal(circle(BOTH_HOLD EVENT(3, "c", "z", "granted") EVENT(4, "a", "y", "acquire")
                                  EVENT(5, "b", "z", "acquire") EVENT(6, "c", "x", "acquire")),
-                      "c holds z and waits for x, a holds x and waits for y, b holds y and waits for z");
+                      "a holds x and waits for y, b holds y and waits for z, c holds z and waits for x");
 }
 
 TEST(who_has_let_go_or_given_up_is_in_none) {
@@ -48,7 +53,7 @@ TEST(who_has_let_go_or_given_up_is_in_none) {
   assert_string_equal(circle(BOTH_HOLD EVENT(3, "a", "y", "acquire") ENDED(4, "a") EVENT(5, "b", "x", "acquire")), "");
   assert_string_equal(circle(BOTH_HOLD EVENT(3, "b", "y", "granted") EVENT(4, "b", "y", "release")
                                  EVENT(5, "a", "y", "acquire") EVENT(6, "b", "x", "acquire")),
-                      "b holds y and waits for x, a holds x and waits for y"); /* it was granted twice */
+                      "a holds x and waits for y, b holds y and waits for x"); /* it was granted twice */
 }
 
 TEST(who_waits_for_one_that_waits_for_nobody_is_in_none) {

@@ -422,7 +422,7 @@ TEST(a_stall_of_up_to_half_the_ttl_does_not_excuse_being_stuck) {
     assert_int_equal(w->out.verdict, LB_STUCK);
     assert_string_equal(
         w->out.why,
-        "no failover, nor for 1.5 s more, though every lease and session should be over that is not kept up");
+        "no failover; 1.5 s more changed nothing, though every lease and session should be over that is not kept up");
   }
 }
 

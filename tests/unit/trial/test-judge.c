@@ -325,7 +325,7 @@ TEST(requests_and_commits_are_shared_out_among_hand_offs) {
   assert_true(w->out.requests_per_handoff == 0 && w->out.commits_per_handoff == 0);
 }
 
-#define NOR ", nor for 1.5 s more, though every lease and session should be over that is not kept up"
+#define NO_CHANGE "; 1.5 s more changed nothing, though every lease and session should be over that is not kept up"
 
 /* Client 0 has let go, and client 1 asks for two ttls and gets nothing. */
 TEST(who_asks_last_and_gets_nothing_is_stuck) {
@@ -335,7 +335,8 @@ TEST(who_asks_last_and_gets_nothing_is_stuck) {
   record(100 + 2 * TTL_MS, 0, LB_EV_TIMEOUT);
 #define IN_VAIN "client-1 asked for 2.0 s and got nothing, though for the last 2.0 s nobody had a right to the lock"
   asks_again(2200, 2200 + ENOUGH_MS, LB_EV_TIMEOUT);
-  decides(LB_STUCK, IN_VAIN ", nor for 1.5 s more, though every lease and session should be over that is not kept up");
+  decides(LB_STUCK,
+          IN_VAIN "; 1.5 s more changed nothing, though every lease and session should be over that is not kept up");
 }
 
 TEST(who_gets_it_when_a_lease_has_ended_is_delayed) {
@@ -403,8 +404,8 @@ TEST(what_is_undecided_or_stuck_says_what_clients_were_told) {
   fails(2, "inspect: no");
   lb_stage_doubt(&w->stage, LB_STUCK, "client 2 acquire within 1s: it did not");
   asks_again(100, 100 + ENOUGH_MS, LB_EV_TIMEOUT);
-  decides(LB_STUCK,
-          "client 2 acquire within 1s: it did not" NOR "; last error of client-1 (and of 2 others): release: refused");
+  decides(LB_STUCK, "client 2 acquire within 1s: it did not" NO_CHANGE
+                    "; last error of client-1 (and of 2 others): release: refused");
 }
 
 STATES(what_the_reason_says_already_is_not_said_twice, fails(2, "setup: no such table"),
@@ -759,12 +760,12 @@ STATES(a_timeline_in_which_one_waited_for_the_other_is_safe, w->scenario.kind = 
 STATES(a_workload_without_a_grant_while_it_was_measured_is_undecided, two_holds_apart(), phase(40, LB_PHASE_MEASURE),
        phase(50, LB_PHASE_END), decides(LB_UNDECIDED, "nothing was granted while it was measured"));
 STATES(what_is_stuck_says_why, two_holds_apart(), lb_stage_doubt(&w->stage, LB_STUCK, "no failover within %d s", 20),
-       asks_again(100, 100 + ENOUGH_MS, LB_EV_TIMEOUT), decides(LB_STUCK, "no failover within 20 s" NOR));
+       asks_again(100, 100 + ENOUGH_MS, LB_EV_TIMEOUT), decides(LB_STUCK, "no failover within 20 s" NO_CHANGE));
 STATES(a_stall_may_be_why_it_is_stuck, w->out.stall_ns = HALF_TTL_NS + 1,
        lb_stage_doubt(&w->stage, LB_STUCK, "no failover"), judge(), assert_int_equal(w->out.verdict, LB_UNDECIDED),
        assert_non_null(strstr(w->out.why, "no failover, but the machine stalled for ")));
 STATES(a_stuck_trial_needs_no_grant, lb_stage_doubt(&w->stage, LB_STUCK, "no failover"),
-       asks_again(100, 100 + ENOUGH_MS, LB_EV_TIMEOUT), decides(LB_STUCK, "no failover" NOR));
+       asks_again(100, 100 + ENOUGH_MS, LB_EV_TIMEOUT), decides(LB_STUCK, "no failover" NO_CHANGE));
 STATES(a_violation_comes_before_being_stuck, two_holds_at_once(), lb_stage_doubt(&w->stage, LB_STUCK, "no failover"),
        decides(LB_VIOLATED, ""));
 STATES(a_doubt_comes_before_all, two_holds_at_once(), lb_stage_doubt(&w->stage, LB_UNDECIDED, "the server died"),
