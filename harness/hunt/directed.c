@@ -21,6 +21,7 @@
 #include "backends/backend.h"
 #include "base/error.h"
 #include "base/need.h"
+#include "scenario/expect.h"
 
 enum { NAME = 64, CLIENTS_MAX = 128 };
 
@@ -566,6 +567,7 @@ int lb_directed_write(const struct lb_directed *directed, const bool keep[], con
   if (directed->late) fprintf(file, "\n[proof]\npast_lease = yes\n");
   if (of->guard == LB_GUARD_NONE) fprintf(file, "\n[expect]\n");
   else fprintf(file, "\n[expect %s]\n", lb_guard_name(of->guard));
-  fprintf(file, "%s = %s: as in the campaign that it was cut down from\n", of->system, expected);
+  fprintf(file, "%.*s = %s: as in the campaign that it was cut down from\n", (int)lb_expect_length(of->system),
+          of->system, expected);
   return fflush(file) != 0 || ferror(file) ? -EIO : 0;
 }

@@ -14,6 +14,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "scenario/expect.h"
+
 #define LINE(p, ...) (fprintf((p)->file, "step = " __VA_ARGS__), fputc('\n', (p)->file))
 
 /* ---- How long the parts of the program may take. The hunt goes by events; these are the bounds for what
@@ -515,6 +517,6 @@ int lb_hunt_write(const struct lb_hunt_timeline *timeline, const struct lb_hunt_
   fprintf(file, "\n[proof]\npast_lease = yes\n\n");
   if (guard == LB_GUARD_NONE) fprintf(file, "[expect]\n");
   else fprintf(file, "[expect %s]\n", lb_guard_name(guard));
-  fprintf(file, "%s = %s: as it was hunted\n", system->name, expected);
+  fprintf(file, "%.*s = %s: as it was hunted\n", (int)lb_expect_length(system->name), system->name, expected);
   return fflush(file) != 0 || ferror(file) ? -EIO : 0;
 }

@@ -63,6 +63,12 @@ static bool is_name(const char *name) {
   return topology > 0 && name[protocol + 1 + topology] == '\0';
 }
 
+/* The kind of a foreign lock stands before its `@`, an origin behind it. */
+size_t lb_expect_length(const char *system) {
+  const char *at = strchr(system, '@');
+  return at ? (size_t)(at - system) + strcspn(at, ":") : strlen(system);
+}
+
 bool lb_expect_is_exact(const struct lb_expect *expect) { return !strchr(expect->system, '*'); }
 
 /* True if its name is or matches that of the system. The guard is not looked at. */

@@ -16,6 +16,10 @@ const struct lb_expect *lb_scenario_expect_like(const struct lb_scenario *scenar
 /* True if it names one system; else `*` is in its name. */
 bool lb_expect_is_exact(const struct lb_expect *expect);
 
+/* How long the name of a system is under which a file expects something: PROTOCOL@TOPOLOGY of PROTOCOL@TOPOLOGY:ORIGIN.
+ * What a file says holds wherever the servers are from. */
+size_t lb_expect_length(const char *system);
+
 /* ---- for the readers of scenarios and suites ---- */
 
 /* The guards of a section "expect" or "expect GUARD ...", one bit each, "expect" alone is

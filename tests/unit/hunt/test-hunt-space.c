@@ -267,6 +267,22 @@ static char *write_one(const struct lb_hunt_timeline *t, const struct lb_hunt_sy
   return text;
 }
 
+/* What a file expects holds for each version of the servers; it may not name one. */
+TEST(a_timeline_on_other_servers_is_a_scenario) {
+  struct lb_hunt_system system = system_of(systems[0]);
+  struct lb_hunt_space space;
+  struct lb_scenario scenario;
+  struct lb_error err;
+  snprintf(system.name, sizeof system.name, "redis-token@redis:valkey-9.1");
+  assert_int_equal(lb_hunt_space_make(&system, 1, NULL, &space), 0);
+  char *text = write_one(&space.timeline[0], &system, LB_GUARD_NONE, NULL);
+  if (lb_scenario_parse("hunted.ini", text, strlen(text), &scenario, &err) < 0) fail_msg("%s\n%s", err.text, text);
+  assert_string_equal(scenario.expect[0].system, "redis-token@redis");
+  lb_scenario_clear(&scenario);
+  free(text);
+  lb_hunt_space_clear(&space);
+}
+
 TEST(every_timeline_is_a_scenario) {
   static const struct lb_hunt_settings alone = {.no_client_3 = true, .no_renewal = true, .note = "breaks 5 of 5"};
   for (size_t i = 0; i < SYSTEM_COUNT; i++) {
