@@ -72,12 +72,13 @@ class Hunt:
     """What was found of one system."""
 
     def __init__(self, folder, system):
-        self.system, path = system, _unpacked(folder, system)
+        path = _unpacked(folder, system)
         self.timelines = [Timeline(row) for row in run_folder.load_csv(path, "hunt.csv", _TEXTS, _NUMBERS, newer=("core", "audit", *_NEWER))]
         self.older = _is_older(path)
         self.said, self.trials = _journal(os.path.join(path, "trials.csv"))  # seed and number of faults, as the journal has them
         self.minimal = [t for t in self.timelines if t.standing in ("minimal", "not replayed")]  # what contains one was not run
         said = _said(os.path.join(path, "hunt.json"))
+        self.system = said.get("system", system)  # as it was typed: the name of its folder has no colon
         self.sittings = said.get("sittings", [])  # each call of it, as run.json has one; empty where an older tool made it
         self.left_out = said.get("left_out", [])  # of one that was published before 2026-11-29: how many timelines are not in its hunt.csv
         self.replays = said.get("replays", {"decided": 0, "agreed": 0})  # of all its sets, under another seed
