@@ -5,8 +5,9 @@
 HUNTS is the folder of a `lockbench hunt -o`, EXPECTATIONS what `lockbench list expectations SYSTEM,...` printed. A fault of a set is an attack of the rules, or one of
 several: a table here says which. A set is explained if the rules call its lock violated under the attack of one of its faults, and in the same way: a lease that still runs
 is no matter of the guard `deadline`, one that is over is, and numbers are what `fence` looks at. Where servers vote that do not know each other, one fault of a pair may do no
-more than leave the others a bare majority, which scenarios have from the start. A killed server that comes back when another one has taken over is one that was deposed. With
-`sometimes` it is asked of the sets that broke in some trials only, or were not replayed: there a race explains as much as a violation.
+more than leave the others a bare majority, which scenarios have from the start. A killed server that comes back when another one has taken over is one that was deposed. A
+rule that says `race` explains a set as well, and is marked: the timeline asks in that moment. With `sometimes` it is asked of the sets that broke in some trials only, or were
+not replayed.
 """
 
 import collections
@@ -91,7 +92,10 @@ def main():
             raise ending.BadInput(f"{words[1]}: nothing is said of {system}")
         servers, said = Servers(hunt), of_rules[system]
         for faults, timeline in hunt.sets(("sometimes", "open", "not replayed") if sometimes else ("minimal",), hunt_folder.CLASSES):
-            why = [attack for attack in servers.attacks(timeline) if is_such(timeline.of, said[attack]) or (sometimes and said[attack].get("none") in ("violated", "race"))]
+            attacks = servers.attacks(timeline)
+            why = [attack for attack in attacks if is_such(timeline.of, said[attack]) or (sometimes and said[attack].get("none") == "violated")]
+            if sometimes or not why:
+                why += [f"{attack} (race)" for attack in attacks if said[attack].get("none") == "race"]
             if not why and said["nothing"].get("none") == "violated":
                 why = ["nothing"]  # a lock that breaks by itself needs no rule for what a fault makes of it
             count, explained = count + 1, explained + bool(why)
