@@ -79,6 +79,7 @@ class Hunt:
         self.minimal = [t for t in self.timelines if t.standing in ("minimal", "not replayed")]  # what contains one was not run
         said = _said(os.path.join(path, "hunt.json"))
         self.system = said.get("system", system)  # as it was typed: the name of its folder has no colon
+        self.of_rules = re.sub("(@[^:]*):.*", r"\1", self.system)  # without the origin of its servers
         self.sittings = said.get("sittings", [])  # each call of it, as run.json has one; empty where an older tool made it
         self.left_out = said.get("left_out", [])  # of one that was published before 2026-11-29: how many timelines are not in its hunt.csv
         self.replays = said.get("replays", {"decided": 0, "agreed": 0})  # of all its sets, under another seed

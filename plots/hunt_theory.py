@@ -87,10 +87,10 @@ def main():
         raise ending.BadInput("usage: hunt_theory.py HUNTS EXPECTATIONS [sometimes]")
     of_rules = expectations_of(words[1])
     count = explained = 0
-    for system, hunt in hunt_folder.hunts_of(words[0]).items():
-        if system not in of_rules:
-            raise ending.BadInput(f"{words[1]}: nothing is said of {system}")
-        servers, said = Servers(hunt), of_rules[system]
+    for hunt in hunt_folder.hunts_of(words[0]).values():
+        if hunt.of_rules not in of_rules:
+            raise ending.BadInput(f"{words[1]}: nothing is said of {hunt.of_rules}")
+        servers, said = Servers(hunt), of_rules[hunt.of_rules]
         for faults, timeline in hunt.sets(("sometimes", "open", "not replayed") if sometimes else ("minimal",), hunt_folder.CLASSES):
             attacks = servers.attacks(timeline)
             why = [attack for attack in attacks if is_such(timeline.of, said[attack]) or (sometimes and said[attack].get("none") == "violated")]
@@ -99,7 +99,7 @@ def main():
             if not why and said["nothing"].get("none") == "violated":
                 why = ["nothing"]  # a lock that breaks by itself needs no rule for what a fault makes of it
             count, explained = count + 1, explained + bool(why)
-            print(f"{system:<22} {timeline.of:<8} {hunt_folder.say(faults):<72} {', '.join(why) or f'NO RULE ({timeline.id})'}")
+            print(f"{hunt.system:<22} {timeline.of:<8} {hunt_folder.say(faults):<72} {', '.join(why) or f'NO RULE ({timeline.id})'}")
     print(f"{explained} of {count} {'sets that break sometimes' if sometimes else 'minimal sets'} are explained by a rule")
 
 
