@@ -28,13 +28,18 @@ static const struct lb_hunt_count *seen(const struct replaying *replaying, const
   return count ? count : &none;
 }
 
+static bool time_may_run_out(const struct replaying *replaying) { return replaying->player->first < LB_HUNT_SURE; }
+
+static int replays_of(const struct replaying *replaying) {
+  return time_may_run_out(replaying) ? LB_HUNT_REPLAYS_IN_TIME : LB_HUNT_REPLAYS;
+}
+
 /* Trials that are wanting; 0 of one that has them, or has failed already. */
 static int wants(const struct replaying *replaying, const struct lb_hunt_set *set) {
   const struct lb_hunt_count *count = seen(replaying, set);
-  unsigned decided = lb_hunt_count_decided(count);
-  bool asks =
-      set->standing == LB_HUNT_MINIMAL && decided < LB_HUNT_REPLAYS && count->of[LB_HUNT_UNDECIDED] < UNDECIDED_MAX;
-  return asks && count->of[set->class] == decided ? LB_HUNT_REPLAYS - (int)decided : 0;
+  int decided = (int)lb_hunt_count_decided(count), wanting = replays_of(replaying) - decided;
+  bool asks = set->standing == LB_HUNT_MINIMAL && wanting > 0 && count->of[LB_HUNT_UNDECIDED] < UNDECIDED_MAX;
+  return asks && count->of[set->class] == decided ? wanting : 0;
 }
 
 /* Those without what `without` says of which so many trials are wanting. */
@@ -51,8 +56,6 @@ static size_t collect(const struct replaying *replaying, bool firsts, unsigned w
   }
   return count;
 }
-
-static bool time_may_run_out(const struct replaying *replaying) { return replaying->player->first < LB_HUNT_SURE; }
 
 static int play_in_chunks(const struct replaying *replaying, const struct lb_hunt_request *all) {
   int r = 0;
@@ -119,7 +122,7 @@ static int enter(const struct replaying *replaying) {
     set->agreed = replay->agreed;
     set->replayed = replay->decided;
     if (replay->refuted) set->standing = LB_HUNT_SOMETIMES;
-    else if (replay->decided < LB_HUNT_REPLAYS) set->standing = LB_HUNT_NOT_REPLAYED;
+    else if (replay->decided < replays_of(replaying)) set->standing = LB_HUNT_NOT_REPLAYED;
   }
   return refuted;
 }

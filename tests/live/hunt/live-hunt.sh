@@ -57,7 +57,7 @@ one=$(sets two | head -1)
 check 'without the client that comes late nothing is found, and what breaks with it was played' \
   test "$(csv two-clients | awk -F, -v one="$one" 'NR > 1 {broke += $5 + $6; played += $1 == one && $4 > 0} END {print broke, played}')" = '0 1'
 check 'what a hunt was done without stands in its journal' sh -c "head -1 '$dir/two-clients/planted@redis/trials.csv' | grep -q ', without .*client-3,'"
-check 'every minimal set was replayed ten times, and agreed' sh -c "python3 -c 'import json, sys; sets = [s for s in json.load(open(sys.argv[1]))[\"sets\"] if s[\"standing\"] == \"minimal\"]; sys.exit(not sets or any((s[\"replayed\"], s[\"agreed\"]) != (10, 10) for s in sets))' '$dir/two/planted@redis/hunt.json' && grep -q 'in 10 of 10 replays' '$dir/two/planted@redis/hunt/01.ini'"
+check 'every minimal set was replayed twenty times, and agreed' sh -c "python3 -c 'import json, sys; sets = [s for s in json.load(open(sys.argv[1]))[\"sets\"] if s[\"standing\"] == \"minimal\"]; sys.exit(not sets or any((s[\"replayed\"], s[\"agreed\"]) != (20, 20) for s in sets))' '$dir/two/planted@redis/hunt.json' && grep -q 'in 20 of 20 replays' '$dir/two/planted@redis/hunt/01.ini'"
 check 'nothing is undecided' sh -c "! awk -F, 'NR > 1 && \$10 > 0 && \$4 + \$5 + \$6 + \$7 + \$8 + \$9 == 0' '$dir/two/planted@redis/hunt.csv' | grep ."
 file=$dir/two/planted@redis/hunt/01.ini
 check 'its file replays' sh -c "'$bin' run '$file' --plugin '$plugin' -s planted.first=$first -s planted.second=$second -s planted.fresh=yes -n 5 -o '$dir/again' && ! grep -q ',safe,' '$dir/again/trials.csv'"

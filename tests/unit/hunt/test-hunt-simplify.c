@@ -161,10 +161,11 @@ STATES(it_stops_when_the_time_is_over, rule = always, plays_max = 1,
 /* ---- replays ----------------------------------------------------------------------------------------------------- */
 
 static struct lb_hunt_journal journal;
+static int first = 1;
 
 /* Replays this set, found and simplified to these forms; after it the set is as the hunt publishes it. */
 static struct lb_hunt_set replay(const char *found, const char *simplest, unsigned without, int *ret_refuted) {
-  struct lb_hunt_player player = {play, seen, NULL, 1};
+  struct lb_hunt_player player = {play, seen, NULL, first};
   struct lb_hunt_set set = {.timeline = find(found),
                             .class = LB_HUNT_LEASE,
                             .standing = LB_HUNT_MINIMAL,
@@ -183,7 +184,7 @@ static void forget(void) {
 }
 
 static enum lb_hunt_outcome nine_of_ten(const char *id, unsigned without, unsigned trial) {
-  return (void)id, (void)without, trial == LB_HUNT_REPLAYS - 1 ? LB_HUNT_EXPIRED : LB_HUNT_LEASE;
+  return (void)id, (void)without, trial == LB_HUNT_REPLAYS_IN_TIME - 1 ? LB_HUNT_EXPIRED : LB_HUNT_LEASE;
 }
 static enum lb_hunt_outcome whole_only(const char *id, unsigned without, unsigned trial) {
   return (void)id, without ? nine_of_ten(id, without, trial) : LB_HUNT_LEASE;
@@ -194,11 +195,23 @@ TEST(what_agrees_ten_times_is_minimal) {
   rule = always;
   struct lb_hunt_set set = replay("L1.restart-P@H", "L1.restart-P@H", LB_HUNT_WITHOUT_CLIENT_3, &refuted);
   assert_int_equal(set.standing, LB_HUNT_MINIMAL);
-  assert_int_equal(set.agreed, LB_HUNT_REPLAYS);
+  assert_int_equal(set.agreed, LB_HUNT_REPLAYS_IN_TIME);
   assert_int_equal(counts[LB_HUNT_WITHOUT_CLIENT_3][set.timeline].of[LB_HUNT_LEASE],
-                   LB_HUNT_REPLAYS); /* in the form that is published */
+                   LB_HUNT_REPLAYS_IN_TIME); /* in the form that is published */
   assert_int_equal(refuted, 0);
-  assert_int_equal(lb_hunt_replay_count(&journal).agreed, LB_HUNT_REPLAYS);
+  assert_int_equal(lb_hunt_replay_count(&journal).agreed, LB_HUNT_REPLAYS_IN_TIME);
+  forget();
+}
+
+TEST(without_a_budget_it_has_to_agree_twice_as_often) {
+  int refuted;
+  rule = always;
+  first = LB_HUNT_SURE;
+  struct lb_hunt_set set = replay("L1.restart-P@H", "L1.restart-P@H", 0, &refuted);
+  first = 1;
+  assert_int_equal(set.standing, LB_HUNT_MINIMAL);
+  assert_int_equal(set.agreed, LB_HUNT_REPLAYS);
+  assert_int_equal(refuted, 0);
   forget();
 }
 
@@ -208,7 +221,7 @@ TEST(another_class_once_is_sometimes_and_never_is_gone) {
   struct lb_hunt_set set = replay("L1.restart-P@H", "L1.restart-P@H", 0, &refuted);
   assert_int_equal(refuted, 1);
   assert_int_equal(set.standing, LB_HUNT_SOMETIMES);
-  assert_int_equal(set.agreed, LB_HUNT_REPLAYS - 1);
+  assert_int_equal(set.agreed, LB_HUNT_REPLAYS_IN_TIME - 1);
   assert_true(journal.replay[set.timeline].refuted);
   forget();
   rule = late;
