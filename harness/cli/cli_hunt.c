@@ -30,8 +30,8 @@
 #include "theory/versions.h"
 
 /* HUNT_JOBS: a timeline waits even more than a scenario does, mostly for what does not happen; what starts at once is
- * limited by its cost. Without servers twice as many are as little work. */
-enum { PATH = 4000, FAULTS_DEFAULT = 2, LATE_SHOWN = 3, HUNT_JOBS = 2 };
+ * limited by its cost. CHEAP_JOBS: of those whose servers start in CHEAP_MS of a processor, or that have none. */
+enum { PATH = 4000, FAULTS_DEFAULT = 2, LATE_SHOWN = 3, HUNT_JOBS = 2, CHEAP_JOBS = 5, CHEAP_MS = 30 };
 
 /* ---- the live line ----------------------------------------------------------------------------------------------- */
 
@@ -89,8 +89,8 @@ static uint64_t seed_of(const struct lb_args *args) { return args->has_seed ? ar
  * run: more of them end no sooner. */
 static struct lb_jobs jobs_of(const struct lb_args *args, const struct lb_system *system) {
   enum { DEAR_MS = 750, LEAST = 3, CLIENTS = 3 };
-  int jobs = (system->topology->data_count > 0 ? HUNT_JOBS : 2 * HUNT_JOBS) * lb_cli_default_jobs();
   int start_ms = lb_admit_start_ms(system->protocol, system->topology, CLIENTS);
+  int jobs = (start_ms <= CHEAP_MS ? CHEAP_JOBS : HUNT_JOBS) * lb_cli_default_jobs();
   if (start_ms <= DEAR_MS || args->jobs) return lb_cli_jobs_of(args, jobs);
   jobs = jobs * DEAR_MS / start_ms > LEAST ? jobs * DEAR_MS / start_ms : LEAST;
   return (struct lb_jobs){jobs, jobs};
