@@ -118,10 +118,12 @@ static int simplify(struct lb_hunting *g, const char *of, bool plays) {
   return close_lab(g, &lab, r);
 }
 
-/* How many sets it refuted. */
-static int replay(struct lb_hunting *g, const char *of, bool plays) {
+/* How many sets it refuted. `rest`: what is played beside them. */
+static int replay(struct lb_hunting *g, const char *of, bool plays, const struct lb_hunt_batch *rest, size_t rests) {
   struct lb_hunt_lab lab = lab_of(g, of, plays);
   lab.replays = true;
+  lab.beside = rest;
+  lab.beside_count = rests;
   struct lb_hunt_player player = lb_hunt_lab_player(&lab);
   g->live.what = "replaying";
   int refuted = lb_hunt_replay(&g->h->journal, &g->h->sets, &player), r = close_lab(g, &lab, refuted);
@@ -133,7 +135,20 @@ static int settle(struct lb_hunting *g, bool plays) {
   char of[300];
   lb_hunting_describe(g->order, of, sizeof of);
   int r = simplify(g, of, plays);
-  return r == 0 ? replay(g, of, plays) : r;
+  return r == 0 ? replay(g, of, plays, NULL, 0) : r;
+}
+
+/* The same with the rest of the search, which is played beside the replays where there is time for all. */
+static int settle_searched(struct lb_hunting *g, const size_t order[], size_t count) {
+  char of[300];
+  struct lb_hunt_rest rest;
+  lb_hunting_describe(g->order, of, sizeof of);
+  int r = simplify(g, of, true);
+  if (r != 0 || g->order->budget_s > 0) return r == 0 ? replay(g, of, true, NULL, 0) : r;
+  size_t rests = lb_hunt_search_rest(g, order, count, &rest);
+  r = replay(g, of, true, rest.batch, rests);
+  lb_hunt_search_forget(&rest);
+  return r;
 }
 
 /* ---- a hunt ------------------------------------------------------------------------------------------------------ */
@@ -178,7 +193,7 @@ static int hunt_all(struct lb_hunting *g) {
   do {
     r = lb_hunt_search(g, order, count);
     if (g->order->shard.of > 0) return free(order), r;
-    if (r == 0) r = settle(g, true);
+    if (r == 0) r = settle_searched(g, order, count);
   } while (r > 0); /* a set was refuted: what contains it is to be looked at now */
   if (r == 0) r = audit_held(g, order, count);
   if (r == 0) r = ask_guards(g);

@@ -170,6 +170,9 @@ static void ask_guards(struct round *r) {
   }
 }
 
+/* Where time does not run out, what only follows from the sets waits for their replays: beside these it takes none. */
+static bool waits_for_replays(const struct round *r) { return r->g->order->budget_s == 0; }
+
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
 static void count_breaking(struct lb_hunting *g) {
@@ -178,12 +181,12 @@ static void count_breaking(struct lb_hunting *g) {
     g->live.breaking += lb_hunt_count_violated(lb_hunt_journal_seen(&g->h->journal, i)) > 0;
 }
 
-static int play_all_of(struct round *r) {
+static void fill_batches(const struct round *r, struct lb_hunt_batch ret[PART_COUNT]) {
   struct lb_hunting *g = r->g;
   unsigned guard = 1u << g->order->guard;
   struct lb_hunt_journal *audit = &g->h->audit.journal;
   size_t controls = r->count[CONTROLS] ? r->count[CONTROLS] : 1;
-  struct lb_hunt_batch batch[PART_COUNT] = {
+  const struct lb_hunt_batch all[PART_COUNT] = {
       [CONTROLS] = {.guards = guard, .repeats = (int)((LB_HUNT_CONTROLS + controls - 1) / controls), .again = AGAIN},
       [FIRST] = {.guards = guard, .repeats = FIRST_LOOKS, .again = AGAIN},
       [LOOKING] = {.guards = guard, .repeats = 1, .again = AGAIN},
@@ -195,10 +198,17 @@ static int play_all_of(struct round *r) {
       [GUARDS] = {.guards = LB_HUNTING_OTHER_GUARDS, .repeats = LB_HUNTING_GUARD_TRIALS, .again = AGAIN},
   };
   for (int part = 0; part < PART_COUNT; part++) {
-    batch[part].timeline = r->timeline[part];
-    batch[part].count = r->count[part];
-    batch[part].as_given = g->order->budget_s > 0; /* where it ends has to be a fair sample */
+    ret[part] = all[part];
+    ret[part].timeline = r->timeline[part];
+    ret[part].count = r->count[part];
+    ret[part].as_given = g->order->budget_s > 0; /* where it ends has to be a fair sample */
   }
+}
+
+static int play_all_of(struct round *r) {
+  struct lb_hunting *g = r->g;
+  struct lb_hunt_batch batch[PART_COUNT];
+  fill_batches(r, batch);
   g->live.what = r->count[CONTROLS] + r->count[FIRST] + r->count[LOOKING] > 0 ? "looking"
                  : r->count[CONFIRMING] > 0                                   ? "confirming"
                                                                               : "auditing";
@@ -240,10 +250,10 @@ static size_t collect_wanted(struct round *r) {
   r->first = r->looks && r->g->order->budget_s > 0 && look_first(r);
   search(r);
   if (r->first || r->g->order->shard.of > 0) return count_all(r);
-  if (count_all(r) == 0) audit(r);
+  if (count_all(r) == 0 && !waits_for_replays(r)) audit(r);
   r->count[AUDIT] = lb_hunt_sample_open(r->g, r->timeline[AUDIT]);
   r->count[CLOSER] = lb_hunt_sample_closer(r->g, r->timeline[CLOSER]);
-  ask_guards(r);
+  if (count_all(r) > 0 || !waits_for_replays(r)) ask_guards(r);
   return count_all(r);
 }
 
@@ -298,23 +308,54 @@ static void count_wanted(struct lb_hunting *g, const size_t order[], size_t coun
     g->h->held[g->h->space.timeline[sample[i]].fault_count] += lb_hunting_knows(g, sample[i]);
 }
 
+static void begin(struct round *r, struct lb_hunting *g, const size_t order[], size_t count) {
+  *r = (struct round){.g = g, .order = order, .order_count = count};
+  r->taken = lb_need(calloc(g->h->space.count + 1, sizeof *r->taken));
+  r->near = lb_need(calloc(g->h->space.count + 1, sizeof *r->near));
+  for (size_t i = LB_HUNT_CONTROLS; i < LB_HUNT_CONTROLS + g->first && i < count; i++) r->near[order[i]] = true;
+  for (int part = 0; part < PART_COUNT; part++)
+    r->timeline[part] = lb_need(calloc(g->h->space.count + 1, sizeof *r->timeline[part]));
+}
+
+static void end(struct round *r) {
+  for (int part = 0; part < PART_COUNT; part++) free(r->timeline[part]);
+  free(r->taken);
+  free(r->near);
+}
+
 int lb_hunt_search(struct lb_hunting *g, const size_t order[], size_t count) {
-  struct round round = {.g = g, .order = order, .order_count = count};
+  struct round round;
   int r = 0;
   bool drawn = g->h->audit.count > 0 || g->order->shard.of > 0; /* the search goes on, or a shard looks only */
-  round.taken = lb_need(calloc(g->h->space.count + 1, sizeof *round.taken));
-  round.near = lb_need(calloc(g->h->space.count + 1, sizeof *round.near));
-  for (size_t i = LB_HUNT_CONTROLS; i < LB_HUNT_CONTROLS + g->first && i < count; i++) round.near[order[i]] = true;
-  for (int part = 0; part < PART_COUNT; part++)
-    round.timeline[part] = lb_need(calloc(g->h->space.count + 1, sizeof *round.timeline[part]));
+  begin(&round, g, order, count);
   for (int faults = 0; faults <= g->order->faults_max && r == 0 && !drawn; faults++)
     r = lb_hunt_sample_audit(g, (size_t)faults);
   if (r == 0) r = play_all(&round);
-  for (int part = 0; part < PART_COUNT; part++) free(round.timeline[part]);
-  free(round.taken);
-  free(round.near);
+  end(&round);
   count_wanted(g, order, count);
   return r;
+}
+
+size_t lb_hunt_search_rest(struct lb_hunting *g, const size_t order[], size_t count, struct lb_hunt_rest *ret) {
+  static const enum part rest[LB_HUNT_REST] = {HELD, GUARDS, SAFE};
+  struct lb_hunt_batch batch[PART_COUNT];
+  struct round round;
+  size_t some = 0;
+  begin(&round, g, order, count);
+  audit(&round);
+  ask_guards(&round);
+  fill_batches(&round, batch);
+  for (int i = 0; i < LB_HUNT_REST; i++) {
+    ret->timeline[i] = round.timeline[rest[i]];
+    round.timeline[rest[i]] = NULL;
+    if (batch[rest[i]].count > 0) ret->batch[some++] = batch[rest[i]];
+  }
+  end(&round);
+  return some;
+}
+
+void lb_hunt_search_forget(struct lb_hunt_rest *rest) {
+  for (int i = 0; i < LB_HUNT_REST; i++) free(rest->timeline[i]);
 }
 
 /* The order: inside a number of faults every pair (or triple) of kinds gets its turn before any gets a second one. Which

@@ -20,7 +20,17 @@ enum { LB_HUNTING_GUARD_TRIALS = 3, LB_HUNTING_OTHER_GUARDS = ((1 << LB_GUARD_CO
 /* Looks at the timelines of the order, confirms what broke, asks guards of minimal sets and runs the audit of what is
  * soundly pruned, until nothing of this is open: whatever is known to be wanted is played at once. With a budget,
  * looking ends at a part of it, so that the rest is for what was found; h->end says whether something was left. 0;
- * -EINTR; -errno with one line in err. */
+ * -EINTR; -errno with one line in err. Without a budget guards are asked beside other trials only. */
 int lb_hunt_search(struct lb_hunting *g, const size_t order[], size_t count);
+
+enum { LB_HUNT_REST = 3 };
+struct lb_hunt_rest { /* release with lb_hunt_search_forget() */
+  struct lb_hunt_batch batch[LB_HUNT_REST];
+  size_t *timeline[LB_HUNT_REST]; /* what the batches name */
+};
+/* What only follows from the sets and was not asked yet: a sample of what they hold and of what is safe, and guards of
+ * the minimal ones. How many batches. */
+size_t lb_hunt_search_rest(struct lb_hunting *g, const size_t order[], size_t count, struct lb_hunt_rest *ret);
+void lb_hunt_search_forget(struct lb_hunt_rest *rest);
 
 #endif

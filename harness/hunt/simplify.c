@@ -231,13 +231,16 @@ static int lab_play(void *of, const struct lb_hunt_request request[], size_t cou
   struct lb_hunt_lab *lab = of;
   struct lb_hunt_settings change[LB_HUNT_WITHOUT_COUNT];
   struct lb_hunt_batches batches = *lab->batches;
-  struct lb_hunt_batch *batch = lb_need(calloc(count, sizeof *batch));
+  struct lb_hunt_batch *batch = lb_need(calloc(count + lab->beside_count, sizeof *batch));
   int r = 0;
   for (size_t i = 0; i < count && r == 0; i++) {
     struct lb_hunt_journal *journal = journal_of(lab, request[i].without, &r);
     change[request[i].without] = settings_of(request[i].without);
     batch[i] = batch_of(lab, &request[i], journal, &change[request[i].without]);
   }
+  for (size_t i = 0; i < lab->beside_count; i++) batch[count + i] = lab->beside[i];
+  count += lab->beside_count;
+  lab->beside_count = 0;
   batches.fresh = true;
   batches.late = false;
   if (lab->replays) batches.seed = lb_rng_fork(batches.seed, STREAM_REPLAY, 0).state;

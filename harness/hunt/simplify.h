@@ -59,6 +59,9 @@ struct lb_hunt_lab {
   void *clock;
   bool hasty;   /* waiting is dearer than trials */
   bool replays; /* under another seed, in journals of their own: trials-replay.csv */
+  /* Played with the first forms, into the journal of the hunt; NULL = nothing. Borrowed. */
+  const struct lb_hunt_batch *beside;
+  size_t beside_count;
   struct lb_error *err;
 };
 
