@@ -15,10 +15,12 @@ static bool is_wall(struct lb_hunt_fault f) { return f.kind == LB_HUNT_AHEAD || 
 static bool is_clock(struct lb_hunt_fault f) { return is_wall(f) || lb_hunt_fault_drifts(f); }
 
 /* Client 1 that is killed or cut off behind the last reply holds, as at H. One that is stopped there does not: it has
- * yet to look whether its grant came in time. */
-static bool is_as_at_h(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
+ * yet to look whether its grant came in time. Nor does one whose server stands still there for longer than a short lease
+ * lasts: what it finds then depends on how far it came. */
+static bool is_as_at_h(const struct lb_hunt_system *s, enum lb_hunt_regime regime, struct lb_hunt_fault f) {
   bool told = lb_hunt_fault_is_of_client(f) && f.kind == LB_HUNT_PAUSE;
-  return f.slot == LB_HUNT_ASKING && s->decided_inside && !told;
+  bool ended = regime == LB_HUNT_SHORT && s->detector_ms == 0 && f.kind == LB_HUNT_PAUSE && f.undo == LB_HUNT_MID;
+  return f.slot == LB_HUNT_ASKING && s->decided_inside && !told && !ended;
 }
 
 /* If there are two servers, each is cut off from the other, unless others watch them. An operator who takes a primary
@@ -27,13 +29,14 @@ static bool is_one_link(const struct lb_hunt_system *s, struct lb_hunt_fault f) 
   return s->count == 2 && !s->watched && f.target == LB_HUNT_F && f.undo == LB_HUNT_MID;
 }
 
-static enum lb_hunt_pruned of_fault(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
+static enum lb_hunt_pruned of_fault(const struct lb_hunt_system *s, enum lb_hunt_regime regime,
+                                    struct lb_hunt_fault f) {
   bool links = f.kind == LB_HUNT_ISOLATE || f.kind == LB_HUNT_PART;
   if (lb_hunt_fault_is_of_client(f) && is_wall(f) && !s->client_wall) return LB_HUNT_CLIENT_WALL;
   if (links && s->servers == LB_HUNT_INDEPENDENT) return LB_HUNT_NO_LINKS;
   if (links && is_one_link(s, f)) return LB_HUNT_SYMMETRIC;
   if (f.slot == LB_HUNT_WOKEN && !s->queues) return LB_HUNT_NO_QUEUE;
-  return is_as_at_h(s, f) ? LB_HUNT_SAME_AS_H : LB_HUNT_RUN;
+  return is_as_at_h(s, regime, f) ? LB_HUNT_SAME_AS_H : LB_HUNT_RUN;
 }
 
 /* ---- sound, of two ----------------------------------------------------------------------------------- */
@@ -227,7 +230,7 @@ enum lb_hunt_pruned lb_hunt_prune(const struct lb_hunt_system *s, const struct l
   enum lb_hunt_pruned why = LB_HUNT_RUN;
   bool drifts = t->regime != LB_HUNT_DRIFT || t->fault_count == 0;
   for (size_t i = 0; i < t->fault_count && why == LB_HUNT_RUN; i++) {
-    why = of_fault(s, t->fault[i]);
+    why = of_fault(s, t->regime, t->fault[i]);
     if (why == LB_HUNT_SAME_AS_H && (is_over_before_h(t, i) || !goes_on(t))) why = LB_HUNT_RUN;
     drifts |= lb_hunt_fault_drifts(t->fault[i]);
   }
@@ -286,7 +289,8 @@ static void put(struct lb_hunt_timeline *t, size_t at, struct lb_hunt_fault f) {
  * is not as at H beside some of those. */
 static bool is_it(const struct lb_hunt_system *s, const struct lb_hunt_timeline *t, size_t at,
                   enum lb_hunt_pruned why) {
-  struct lb_hunt_timeline one = {.fault_count = 1, .fault = {t->fault[at]}};
+  struct lb_hunt_timeline one = {
+      .regime = t->regime == LB_HUNT_SHORT ? LB_HUNT_SHORT : LB_HUNT_LONG, .fault_count = 1, .fault = {t->fault[at]}};
   bool is = lb_hunt_prune(s, &one) == why;
   for (size_t i = at + 1; i < t->fault_count && is && why == LB_HUNT_SAME_AS_H; i++) {
     one.fault_count = 2;

@@ -156,14 +156,16 @@ bool lb_hunt_timeline_has_unreal(const struct lb_hunt_timeline *t) {
 
 /* What a single server has that can do everything, and that decides with one reply. */
 bool lb_hunt_timeline_is_core(const struct lb_hunt_timeline *t) {
-  static const struct lb_hunt_system plain = {.servers = LB_HUNT_SINGLE,
-                                              .count = 1,
-                                              .network = true,
-                                              .inside = "",
-                                              .decided_inside = true,
-                                              .gated = true,
-                                              .sets_servers = true,
-                                              .sets_clients = true};
+  static const struct lb_hunt_system plain = {
+      .servers = LB_HUNT_SINGLE,
+      .count = 1,
+      .network = true,
+      .inside = "",
+      .decided_inside = true,
+      .gated = true,
+      .detector_ms = 1, /* what is run only where servers do not watch each other is not of it */
+      .sets_servers = true,
+      .sets_clients = true};
   struct lb_hunt_fault letter[LB_HUNT_LETTERS_MAX];
   size_t count = lb_hunt_alphabet(&plain, t->regime, 0, letter);
   if (t->fault_count != 1 || lb_hunt_prune(&plain, t) != LB_HUNT_RUN) return false;

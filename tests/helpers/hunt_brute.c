@@ -74,13 +74,14 @@ static bool in_table(const struct lb_hunt_system *s, char regime, struct fault f
 }
 
 /* Whether nothing about this fault alone makes it one that need not be run. */
-static bool single_runs(const struct lb_hunt_system *s, struct fault f) {
+static bool single_runs(const struct lb_hunt_system *s, char regime, struct fault f) {
   if (of_client(f) && is(f.kind, "ahead behind") && !s->client_wall) return false;
   if (is(f.kind, "isolate part") && s->servers == LB_HUNT_INDEPENDENT) return false;
   if (is(f.kind, "isolate part") && s->count == 2 && is(f.target, "f") && is(f.undo, "mid") && !s->watched)
     return false;
   if (f.slot == 'W' && !s->queues) return false;
-  if (f.slot == 'A' && s->decided_inside) return of_client(f) && is(f.kind, "pause");
+  bool ends_leases = regime == 'S' && s->detector_ms == 0 && is(f.undo, "mid"); /* 1.5 s of a server */
+  if (f.slot == 'A' && s->decided_inside) return is(f.kind, "pause") && (of_client(f) || ends_leases);
   return true;
 }
 
@@ -192,11 +193,11 @@ static bool stays_inside(const struct fault *f, int n) {
   return false;
 }
 
-static bool runs(const struct lb_hunt_system *s, const struct fault *f, int n) {
+static bool runs(const struct lb_hunt_system *s, char regime, const struct fault *f, int n) {
   for (int i = 0; i < n; i++) {
     struct fault alone = f[i];
     if (over_before_h(f, n, i) || (f[i].slot == 'A' && stays_inside(f, n))) alone.slot = 'H';
-    if (!single_runs(s, alone) || (n > 1 && bounded(s, f[i]))) return false;
+    if (!single_runs(s, regime, alone) || (n > 1 && bounded(s, f[i]))) return false;
     for (int j = 0; j < i; j++)
       if (!pair_runs(s, f[j], f[i])) return false;
   }
@@ -244,7 +245,7 @@ static void all_tuples(const struct lb_hunt_system *s, char regime, const struct
         fits &= strcmp(x, y) != 0 && strchr(slots, f[j].slot) <= strchr(slots, f[i].slot);
       }
     }
-    if (fits && drifts) add(b, regime, f, n, runs(s, f, n));
+    if (fits && drifts) add(b, regime, f, n, runs(s, regime, f, n));
   }
 }
 
