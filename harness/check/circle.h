@@ -16,9 +16,9 @@ struct lb_circle {
   } link[LB_CIRCLE_MAX];
 };
 
-/* The first circle of at most LB_CIRCLE_MAX clients, from the first of their names on, before the lock was asked for again at the end (`closing`). A client
- * waits from `acquire` to the outcome. A key of readers or of several permits has no one holder, and is passed over. False:
- * there was none. */
+/* The first circle of at most LB_CIRCLE_MAX clients, before the lock was asked for again at the end (`closing`); it begins
+ * with the first of them by name. A client waits from `acquire` to the outcome. A key of readers or of several permits has
+ * no one holder, and is passed over. False: there was none. */
 bool lb_circle_find(const struct lb_history *history, struct lb_circle *ret);
 /* "client-1 holds a and waits for b, client-2 holds b and waits for a": what snprintf() would return. */
 int lb_circle_format(const struct lb_history *history, const struct lb_circle *circle, char *buf, size_t size);

@@ -130,23 +130,16 @@ static int replay(struct lb_hunting *g, const char *of, bool plays, const struct
   return r < 0 ? r : refuted;
 }
 
-/* What was simplified or replayed before costs nothing: it is in the journals. */
-static int settle(struct lb_hunting *g, bool plays) {
+/* What was simplified or replayed before costs nothing: it is in the journals. Behind a search its order says what else
+ * there is to play; where time does not run out, that is played beside the replays. NULL = nothing else. */
+static int settle(struct lb_hunting *g, bool plays, const size_t *order, size_t count) {
   char of[300];
+  struct lb_hunt_rest rest = {0};
+  size_t rests = 0;
   lb_hunting_describe(g->order, of, sizeof of);
   int r = simplify(g, of, plays);
-  return r == 0 ? replay(g, of, plays, NULL, 0) : r;
-}
-
-/* The same with the rest of the search, which is played beside the replays where there is time for all. */
-static int settle_searched(struct lb_hunting *g, const size_t order[], size_t count) {
-  char of[300];
-  struct lb_hunt_rest rest;
-  lb_hunting_describe(g->order, of, sizeof of);
-  int r = simplify(g, of, true);
-  if (r != 0 || g->order->budget_s > 0) return r == 0 ? replay(g, of, true, NULL, 0) : r;
-  size_t rests = lb_hunt_search_rest(g, order, count, &rest);
-  r = replay(g, of, true, rest.batch, rests);
+  if (r == 0 && order && g->order->budget_s == 0) rests = lb_hunt_search_rest(g, order, count, &rest);
+  if (r == 0) r = replay(g, of, plays, rest.batch, rests);
   lb_hunt_search_forget(&rest);
   return r;
 }
@@ -193,7 +186,7 @@ static int hunt_all(struct lb_hunting *g) {
   do {
     r = lb_hunt_search(g, order, count);
     if (g->order->shard.of > 0) return free(order), r;
-    if (r == 0) r = settle_searched(g, order, count);
+    if (r == 0) r = settle(g, true, order, count);
   } while (r > 0); /* a set was refuted: what contains it is to be looked at now */
   if (r == 0) r = audit_held(g, order, count);
   if (r == 0) r = ask_guards(g);
@@ -217,7 +210,7 @@ static int hunt_one(struct lb_hunting *g) {
   r = lb_hunting_play(g, &batch, 1);
   if (r < 0) return r;
   lb_hunting_find_sets(g);
-  r = settle(g, true);
+  r = settle(g, true, NULL, 0);
   return r < 0 ? r : 0;
 }
 
@@ -285,7 +278,7 @@ static int close_off(struct lb_hunting *g) {
   int r;
   do {
     lb_hunting_find_sets(g);
-    r = settle(g, false);
+    r = settle(g, false, NULL, 0);
   } while (r > 0);
   return r;
 }
