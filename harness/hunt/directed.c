@@ -567,7 +567,7 @@ int lb_directed_write(const struct lb_directed *directed, const bool keep[], con
   if (directed->late) fprintf(file, "\n[proof]\npast_lease = yes\n");
   if (of->guard == LB_GUARD_NONE) fprintf(file, "\n[expect]\n");
   else fprintf(file, "\n[expect %s]\n", lb_guard_name(of->guard));
-  fprintf(file, "%.*s = %s: as in the campaign that it was cut down from\n", (int)lb_expect_length(of->system),
+  fprintf(file, "%.*s = %s: as in the campaign that it was cut down from\n", (int)lb_expect_name_length(of->system),
           of->system, expected);
   return fflush(file) != 0 || ferror(file) ? -EIO : 0;
 }

@@ -517,6 +517,6 @@ int lb_hunt_write(const struct lb_hunt_timeline *timeline, const struct lb_hunt_
   fprintf(file, "\n[proof]\npast_lease = yes\n\n");
   if (guard == LB_GUARD_NONE) fprintf(file, "[expect]\n");
   else fprintf(file, "[expect %s]\n", lb_guard_name(guard));
-  fprintf(file, "%.*s = %s: as it was hunted\n", (int)lb_expect_length(system->name), system->name, expected);
+  fprintf(file, "%.*s = %s: as it was hunted\n", (int)lb_expect_name_length(system->name), system->name, expected);
   return fflush(file) != 0 || ferror(file) ? -EIO : 0;
 }

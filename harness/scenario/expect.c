@@ -64,7 +64,7 @@ static bool is_name(const char *name) {
 }
 
 /* The kind of a foreign lock stands before its `@`, an origin behind it. */
-size_t lb_expect_length(const char *system) {
+size_t lb_expect_name_length(const char *system) {
   const char *at = strchr(system, '@');
   return at ? (size_t)(at - system) + strcspn(at, ":") : strlen(system);
 }

@@ -18,7 +18,7 @@ bool lb_expect_is_exact(const struct lb_expect *expect);
 
 /* How long the name of a system is under which a file expects something: PROTOCOL@TOPOLOGY of PROTOCOL@TOPOLOGY:ORIGIN.
  * What a file says holds wherever the servers are from. */
-size_t lb_expect_length(const char *system);
+size_t lb_expect_name_length(const char *system);
 
 /* ---- for the readers of scenarios and suites ---- */
 
