@@ -146,7 +146,7 @@ def _unpacked(folder, system):
 
 
 def systems_in(folder):
-    """Their names, sorted."""
+    """The names of their folders, sorted."""
     return sorted({name.removesuffix(ARCHIVE) for name in os.listdir(folder) if name.endswith(ARCHIVE) or os.path.exists(os.path.join(folder, name, "hunt.csv"))})
 
 
@@ -186,7 +186,8 @@ def hunts_of(folder):
         raise run_folder.BadInput(f"{folder}: {error.strerror}") from error
     if not names:
         raise run_folder.BadInput(f"{folder}: found no SYSTEM/hunt.csv, expected the folder of a `lockbench hunt -o`")
-    hunts = {name: Hunt(folder, name) for name in style.rows_in_order(names)}
+    of_system = {hunt.system: hunt for hunt in (Hunt(folder, name) for name in names)}
+    hunts = {system: of_system[system] for system in style.rows_in_order(of_system)}
     if any(hunt.older for hunt in hunts.values()):
         print(f"{folder}: of an older hunt, in which `lease` also counts damage and numbers without a double hold", file=sys.stderr)
     return hunts

@@ -201,8 +201,9 @@ def main():
     if os.path.exists(os.path.join(source, "run.json")) or not glob.glob(os.path.join(glob.escape(source), "*", "hunt.csv")):
         publish_run(source, target, options)
         return
+    hunt_folder.hunts_of(source)  # what cannot be read is not published
     os.makedirs(target)
-    for system in hunt_folder.hunts_of(source):
+    for system in hunt_folder.systems_in(source):
         publish_hunt(os.path.join(source, system), os.path.join(target, system))
 
 
