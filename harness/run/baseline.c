@@ -52,9 +52,11 @@ static const char *text_of(const json_t *o, const char *key) {
 
 static void read_cells(struct lb_baseline *b, const json_t *run) {
   size_t i;
-  const json_t *cell;
+  json_t *cell;
   json_array_foreach(json_object_get(run, "cells"), i, cell) {
     const char *verdict = text_of(cell, "verdict");
+    json_t *usual = json_object_get(json_object_get(run, "usual"), verdict); /* of a run that is published */
+    if (usual) json_object_update_missing(cell, usual);
     bool good = strcmp(verdict, "safe") == 0 || json_integer_value(json_object_get(cell, "delayed")) > 0;
     if (strcmp(text_of(cell, "guard"), "none") != 0 || json_integer_value(json_object_get(cell, "trials")) == 0)
       continue;
@@ -110,8 +112,12 @@ static bool attribute(const char *tag, const char *name, char *buf, size_t size)
 static enum rank rank_of(const char *at, const char *next) {
   char type[40];
   const char *failure = strstr(at, "<failure"), *error = strstr(at, "<error"), *skipped = strstr(at, "<skipped");
+  const char *known = strstr(at, LB_JUNIT_KNOWN);
   if (failure && failure < next)
     return attribute(failure, "type", type, sizeof type) && strcmp(type, "stuck") == 0 ? STUCK : VIOLATED;
+  if (known && known < next)
+    return strncmp(known + strlen(LB_JUNIT_KNOWN), rank_names[STUCK], strlen(rank_names[STUCK])) == 0 ? STUCK
+                                                                                                      : VIOLATED;
   return (error && error < next) || (skipped && skipped < next) ? UNKNOWN : GOOD;
 }
 
@@ -201,17 +207,33 @@ static enum rank rank_now(const struct lb_cell_sum *cell) {
   return UNKNOWN;
 }
 
-static void compare_cell(const struct lb_baseline *b, const struct lb_cell_sum *cell, struct lb_worse *ret) {
+enum lb_versus lb_baseline_versus(const struct lb_baseline *b, const struct lb_cell_sum *cell) {
   const struct lb_cell *c = cell->cell;
   const struct row *there = find(b, c->scenario->name, c->system);
   enum rank was = there ? there->rank : UNKNOWN, is = rank_now(cell);
-  bool race = c->predicted && c->prediction.verdict == LB_ANY;
-  if (lb_fate_of(cell) == LB_FATE_NONE || race) return;
-  if (is == UNKNOWN && was != UNKNOWN && ret->unknown++ == 0)
-    snprintf(ret->first_unknown, sizeof ret->first_unknown, "%s", c->scenario->name);
-  if (is > GOOD && is > was && ret->count++ == 0)
-    snprintf(ret->first, sizeof ret->first, "%s is %s, there %s", c->scenario->name, rank_names[is],
-             there ? rank_names[was] : "not asked");
+  if (c->predicted && c->prediction.verdict == LB_ANY) return LB_VERSUS_NONE;
+  if (c->guard == LB_GUARD_NONE && cell->verdict == LB_SKIPPED && was != UNKNOWN) return LB_VERSUS_AWAY;
+  if (lb_fate_of(cell) == LB_FATE_NONE) return LB_VERSUS_NONE;
+  if (is == UNKNOWN && was != UNKNOWN) return LB_VERSUS_OPEN;
+  return is > GOOD && is > was ? LB_VERSUS_WORSE : LB_VERSUS_AS_IT;
+}
+
+bool lb_baseline_failed(const struct lb_baseline *b, const char *check, const char *statement) {
+  const struct row *there = find(b, check, statement);
+  return there && there->rank == VIOLATED;
+}
+
+static void compare_cell(const struct lb_baseline *b, const struct lb_cell_sum *cell, struct lb_worse *ret) {
+  const struct lb_cell *c = cell->cell;
+  const struct row *there = find(b, c->scenario->name, c->system);
+  enum lb_versus versus = lb_baseline_versus(b, cell);
+  if (versus == LB_VERSUS_OPEN && ret->open++ == 0)
+    snprintf(ret->first_open, sizeof ret->first_open, "%s", c->scenario->name);
+  if (versus == LB_VERSUS_AWAY && ret->away++ == 0)
+    snprintf(ret->first_away, sizeof ret->first_away, "%s", c->scenario->name);
+  if (versus == LB_VERSUS_WORSE && ret->count++ == 0)
+    snprintf(ret->first, sizeof ret->first, "%s is %s, there %s", c->scenario->name, rank_names[rank_now(cell)],
+             there ? rank_names[there->rank] : "not asked");
 }
 
 void lb_baseline_compare(const struct lb_baseline *b, const struct lb_tally *tally, const struct lb_judging *judging,
@@ -219,8 +241,8 @@ void lb_baseline_compare(const struct lb_baseline *b, const struct lb_tally *tal
   *ret = (struct lb_worse){0};
   for (size_t i = 0; i < tally->plan->cell_count; i++) compare_cell(b, &tally->cells[i], ret);
   for (int i = 0; i < judging->statements && i < LB_STATEMENTS_MAX; i++) {
-    const struct row *there = find(b, judging->check, judging->statement[i].text);
-    if (judging->statement[i].holds || (there && there->rank == VIOLATED) || ret->count++) continue;
-    snprintf(ret->first, sizeof ret->first, "%s fails: %s", judging->check, judging->statement[i].text);
+    const char *text = judging->statement[i].text;
+    if (judging->statement[i].holds || lb_baseline_failed(b, judging->check, text) || ret->count++) continue;
+    snprintf(ret->first, sizeof ret->first, "%s fails: %s", judging->check, text);
   }
 }

@@ -18,12 +18,22 @@ const char *lb_baseline_path(const struct lb_baseline *baseline);
 /* False, with one line in err: it has none of the questions of this plan. */
 bool lb_baseline_fits(const struct lb_baseline *baseline, const struct lb_plan *plan, struct lb_error *err);
 
-struct lb_worse {
-  int count, unknown; /* worse; undecided now, and decided there */
-  char first[200], first_unknown[120];
+/* What a cell is beside the baseline. */
+enum lb_versus {
+  LB_VERSUS_NONE,  /* not compared: a guard, a race, which may come out either way, or not played yet */
+  LB_VERSUS_AS_IT, /* no worse */
+  LB_VERSUS_WORSE, /* stuck or violated now, and better there or not there */
+  LB_VERSUS_OPEN,  /* undecided now, and decided there */
+  LB_VERSUS_AWAY,  /* skipped on this machine, and decided there */
 };
-/* Worse is what is stuck, violated or a failed statement now and was better there, or is not there. A question that
- * timing decides may come out either way. */
+enum lb_versus lb_baseline_versus(const struct lb_baseline *baseline, const struct lb_cell_sum *cell);
+/* Whether a statement of the contract failed there, too. `check`: of struct lb_judging. */
+bool lb_baseline_failed(const struct lb_baseline *baseline, const char *check, const char *statement);
+
+struct lb_worse {
+  int count, open, away; /* cells of that outcome; failed statements are in count, too */
+  char first[200], first_open[120], first_away[120];
+};
 void lb_baseline_compare(const struct lb_baseline *baseline, const struct lb_tally *tally,
                          const struct lb_judging *judging, struct lb_worse *ret);
 

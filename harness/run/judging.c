@@ -57,11 +57,14 @@ static enum lb_exit compare(const struct lb_tally *tally, const struct lb_fates 
   if (worse.count)
     lb_text_add(text, "worse than %s in %d: %s; ", lb_baseline_path(j->baseline), worse.count, worse.first);
   else if (f->asked == 0) return LB_EXIT_MISSING;
-  else if (worse.unknown)
-    lb_text_add(text, "undecided in %d that %s has an answer for: %s; ", worse.unknown, lb_baseline_path(j->baseline),
-                worse.first_unknown);
+  else if (worse.open)
+    lb_text_add(text, "undecided in %d that %s has an answer for: %s; ", worse.open, lb_baseline_path(j->baseline),
+                worse.first_open);
+  else if (worse.away)
+    lb_text_add(text, "not asked in %d that %s has an answer for: %s; ", worse.away, lb_baseline_path(j->baseline),
+                worse.first_away);
   else lb_text_add(text, "no worse than %s; ", lb_baseline_path(j->baseline));
-  return worse.count ? LB_EXIT_UNEXPECTED : worse.unknown ? LB_EXIT_UNDECIDED : LB_EXIT_OK;
+  return worse.count ? LB_EXIT_UNEXPECTED : worse.open ? LB_EXIT_UNDECIDED : worse.away ? LB_EXIT_MISSING : LB_EXIT_OK;
 }
 
 static void add_name(const struct lb_tally *tally, const struct lb_fates *f, struct lb_text *text) {

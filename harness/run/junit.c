@@ -12,18 +12,26 @@
 #include "base/text.h"
 #include "judging.h"
 
-enum end { PASSED, FAILED, OPEN, NOT_PLAYED, ENDS };
+enum end { PASSED, KNOWN, FAILED, OPEN, AWAY, NOT_PLAYED, ENDS };
 
 /* `judge` tries guards only to name one that helps: a lock that breaks under one is no worse for it. */
 static bool is_left_out(const struct lb_cell_sum *cell, bool safety) {
   return safety && cell->cell->guard != LB_GUARD_NONE;
 }
 
+/* Of `judge`. */
+static enum end judged(const struct lb_baseline *baseline, const struct lb_cell_sum *cell) {
+  enum lb_versus versus = baseline ? lb_baseline_versus(baseline, cell) : LB_VERSUS_WORSE;
+  if (cell->trials == 0) return baseline && versus == LB_VERSUS_AWAY ? AWAY : NOT_PLAYED;
+  if (cell->violated || cell->stuck) return versus == LB_VERSUS_WORSE ? FAILED : KNOWN;
+  if (cell->verdict == LB_SAFE || cell->delayed) return PASSED;
+  return baseline && versus != LB_VERSUS_OPEN ? NOT_PLAYED : OPEN;
+}
+
 /* With `safety` it is that of `judge`. */
 static enum end end_of(const struct lb_tally *tally, const struct lb_cell_sum *cell, bool safety) {
+  if (safety) return judged(tally->plan->judging->baseline, cell);
   if (cell->trials == 0) return NOT_PLAYED;
-  if (safety && (cell->violated || cell->stuck)) return FAILED;
-  if (safety) return cell->verdict == LB_SAFE || cell->delayed ? PASSED : OPEN;
   if (tally->plan->strict && lb_cell_sum_as_predicted(cell) == 0) return FAILED;
   int expected = lb_cell_sum_as_expected(cell);
   return expected < 0 ? OPEN : expected ? PASSED : FAILED;
@@ -70,6 +78,18 @@ static void put_failure(const struct lb_tally *tally, const struct lb_cell_sum *
   fprintf(out, " %s.%s.%s</failure>\n", c->scenario->name, c->system, lb_guard_name(c->guard));
 }
 
+static void put_known(const char *verdict, const char *why, FILE *out) {
+  fprintf(out, "   " LB_JUNIT_KNOWN "%s%s", verdict, *why ? ": " : "");
+  put_text(why, out);
+  fputs("</system-out>\n", out);
+}
+
+static void put_reason(const char *tag, const char *kind, const char *why, FILE *out) {
+  fprintf(out, "   <%s message=\"%s", tag, kind);
+  put_text(why, out);
+  fputs("\"/>\n", out);
+}
+
 static void put_cell(const struct lb_tally *tally, size_t index, bool safety, const char *dir, FILE *out) {
   const struct lb_cell_sum *cell = &tally->cells[index];
   const struct lb_cell *c = cell->cell;
@@ -85,28 +105,36 @@ static void put_cell(const struct lb_tally *tally, size_t index, bool safety, co
     fprintf(out, "   <system-out>better than expected: safe, where a race decides (expected %s)</system-out>\n",
             lb_verdict_name(c->expect->verdict));
   if (end == FAILED) put_failure(tally, cell, safety, dir, out);
-  if (end == OPEN)
-    fputs("   <error type=\"undecided\" message=\"", out), put_text(cell->why, out), fputs("\"/>\n", out);
-  if (end == NOT_PLAYED) {
-    const char *kind = c->means_nothing ? "n/a: " : c->skip[0] ? "skipped: " : "";
-    fprintf(out, "   <skipped message=\"%s", kind);
-    put_text(c->skip[0] ? c->skip : "the run was stopped before it was played", out);
-    fputs("\"/>\n", out);
-  }
+  if (end == KNOWN) put_known(lb_verdict_name(cell->violated ? LB_VIOLATED : LB_STUCK), cell->why, out);
+  if (end == OPEN) put_reason("error type=\"undecided\"", "", cell->why, out);
+  if (end == AWAY) put_reason("error type=\"skipped\"", "", c->skip, out);
+  if (end == NOT_PLAYED && cell->trials > 0) put_reason("skipped", "undecided: ", cell->why, out);
+  else if (end == NOT_PLAYED)
+    put_reason("skipped",
+               c->means_nothing ? "n/a: "
+               : c->skip[0]     ? "skipped: "
+                                : "",
+               c->skip[0] ? c->skip : "the run was stopped before it was played", out);
   if (end != PASSED || noted) fputs("  </testcase>\n", out);
 }
 
 /* A statement of the contract is a testcase, too. */
+static enum end end_of_statement(const struct lb_judging *j, int i) {
+  if (j->statement[i].holds) return PASSED;
+  return j->baseline && lb_baseline_failed(j->baseline, j->check, j->statement[i].text) ? KNOWN : FAILED;
+}
+
 static void put_statements(const struct lb_judging *j, FILE *out) {
   for (int i = 0; i < j->statements && i < LB_STATEMENTS_MAX; i++) {
+    enum end end = end_of_statement(j, i);
     fprintf(out, "  <testcase classname=\"%s\" name=\"", j->check);
     put_text(j->statement[i].text, out);
-    if (j->statement[i].holds) fputs("\" time=\"0\"/>\n", out);
-    else
-      fprintf(
-          out,
-          "\" time=\"0\">\n   <failure type=\"violated\" message=\"does not hold\">%s %s</failure>\n  </testcase>\n",
-          lb_process_called(), j->check);
+    fprintf(out, "\" time=\"0\"%s\n", end == PASSED ? "/>" : ">");
+    if (end == KNOWN) put_known(lb_verdict_name(LB_VIOLATED), "does not hold", out);
+    if (end == FAILED)
+      fprintf(out, "   <failure type=\"violated\" message=\"does not hold\">%s %s</failure>\n", lb_process_called(),
+              j->check);
+    if (end != PASSED) fputs("  </testcase>\n", out);
   }
 }
 
@@ -125,9 +153,9 @@ int lb_junit_write(const struct lb_tally *tally, const char *dir, const char *pa
   }
   fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n", out);
   for (int i = 0; judging && i < judging->statements && i < LB_STATEMENTS_MAX; i++)
-    told++, count[judging->statement[i].holds ? PASSED : FAILED]++;
+    told++, count[end_of_statement(judging, i)]++;
   fprintf(out, " <testsuite name=\"%s\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\"",
-          safety ? LB_JUNIT_OF_JUDGE : "lockbench", told, count[FAILED], count[OPEN], count[NOT_PLAYED]);
+          safety ? LB_JUNIT_OF_JUDGE : "lockbench", told, count[FAILED], count[OPEN] + count[AWAY], count[NOT_PLAYED]);
   fprintf(out, " time=\"%.3f\">\n", seconds);
   for (size_t i = 0; i < cells; i++)
     if (!is_left_out(&tally->cells[i], safety)) put_cell(tally, i, safety, dir, out);

@@ -121,9 +121,35 @@ compared() { # EXIT FIRST_LINE OPTION...
   ends_with "$want" && verdict "$line" && folder_agrees
 }
 check 'as bad as in a folder: exit 0' compared 0 "^no worse than $then; stuck: " --baseline "$then"
-check 'as bad as in a JUnit file: exit 0' compared 0 "^no worse than $dir/then.xml; stuck: " --baseline "$dir/then.xml"
 sed 's|<testcase classname="crash-holder" name="local@none none" time="[0-9.]*">|<testcase classname="crash-holder" name="local@none none"/><testcase classname="x" name="y">|' "$dir/then.xml" >"$dir/better.xml"
-check 'worse than a JUnit file: exit 3, and what' compared 3 "^worse than $dir/better.xml in 1: crash-holder is stuck, there safe; stuck: " --baseline "$dir/better.xml"
+known() { # FAILURES FILE: how many failures it has, and whether the one that is known stands there
+  python3 - "$1" "$2" <<'EOF'
+import sys, xml.etree.ElementTree as xml
+suite = xml.parse(sys.argv[2]).getroot()[0]
+notes = [(case.get("classname"), case.findtext("system-out").split(":")[:2]) for case in suite if case.find("system-out") is not None]
+sys.exit((suite.get("failures"), suite.get("errors"), notes) != (sys.argv[1], "0", [] if sys.argv[1] == "1" else [("crash-holder", ["known", " stuck"])]))
+EOF
+}
+check 'as bad as in a JUnit file: exit 0' compared 0 "^no worse than $dir/then.xml; stuck: " --baseline "$dir/then.xml" --junit "$dir/now.xml"
+check 'and its own JUnit file has no failure, but says what is known' known 0 "$dir/now.xml"
+check 'and is a baseline in which that is known' compared 0 "^no worse than $dir/now.xml; stuck: " --baseline "$dir/now.xml"
+check 'worse than a JUnit file: exit 3, and what' compared 3 "^worse than $dir/better.xml in 1: crash-holder is stuck, there safe; stuck: " --baseline "$dir/better.xml" --junit "$dir/worse.xml"
+check 'and its own JUnit file fails' known 1 "$dir/worse.xml"
+
+# A machine that cannot put a question any more has not shown that nothing is worse.
+questions crash-holder partition
+judge redis-token@redis
+both=$dir/run$runs
+chmod 755 "$dir" # servers run as another user there
+LOCKBENCH_NO_NAMESPACES=1
+export LOCKBENCH_NO_NAMESPACES
+judge redis-token@redis --baseline "$both" --junit "$dir/away.xml"
+unset LOCKBENCH_NO_NAMESPACES
+check 'skipped, and answered there: exit 5' ends_with 5
+check 'it is said before the verdict' verdict "^not asked in 1 that $both has an answer for: partition; safe in all 1 question"
+check 'its folder says so, too' folder_agrees
+check 'and its JUnit file has an error' grep -q '<error type="skipped" message="cutting links needs network namespaces' "$dir/away.xml"
+questions contention crash-holder
 
 refused() { # EXIT PATTERN ARGUMENT...
   want=$1 pattern=$2
@@ -151,6 +177,7 @@ check 'a baseline of a run' refused 2 'is not of `judge`' local --baseline "$dir
 check 'a baseline that has no end' refused 2 'is no file and no results folder' local --baseline /dev/zero
 check 'a folder without a run' refused 2 'expected a results folder' local --baseline "$dir/empty"
 check 'a folder with a broken run' refused 2 'run.json:' local --baseline "$dir/broken"
+check 'a published run is a baseline, here of another lock' refused 2 'is of redis-token@sentinel, expected one of local@none' local --baseline "$root/results/reference-failover"
 check 'a baseline of another lock' refused 2 'is of local@none, expected one of redis-token@redis' redis-token@redis --baseline "$then"
 check 'a baseline without a value' refused 2 'baseline: expected a value' local --baseline
 check 'own servers that are not there' refused 5 'redis' redis-token --redis 127.0.0.1:1
