@@ -154,28 +154,29 @@ def chosen(peers, names):
 
 
 def loses():
-    """Of each peer of the published runs the scenarios that went wrong, without a guard."""
+    """Of each peer of the published runs, without a guard: ({scenario: None} that was violated, the same that was stuck or delayed)."""
     found, cells = {}, []
     for path in sorted(glob.glob(os.path.join(ROOT, "results", "reference-peers*", "run.json"))) + [os.path.join(ROOT, "results", "reference-redisson", "run.json")]:
         with open(path, encoding="utf-8") as f:
             cells += json.load(f)["cells"]
     for cell in cells:
         name = cell["system"].removeprefix("peer:").partition("@")[0]
-        wrong = found.setdefault(name, {}) if cell["system"].startswith("peer:") else {}
+        violated, late = found.setdefault(name, ({}, {})) if cell["system"].startswith("peer:") else ({}, {})
         if cell["guard"] == "none" and cell["verdict"] in ("violated", "stuck", "delayed"):
-            wrong[cell["scenario"]] = None
+            (violated if cell["verdict"] == "violated" else late)[cell["scenario"]] = None
     return found
 
 
 def table(peers):
     """A row for each library that is no museum's."""
-    found, rows = loses(), ["| library | algorithm | what breaks it | its holder hears | page |", "|---|---|---|---|---|"]
+    found, rows = loses(), ["| library | algorithm | what goes wrong | its holder hears | page |", "|---|---|---|---|---|"]
     for name, peer in peers.items():
         if "museum" in peer or name == "reference":
             continue
-        breaks = ", ".join("`%s`" % scenario for scenario in found[name]) if name in found else "not published yet"
+        wrong = ("%s: %s" % (word, ", ".join("`%s`" % scenario for scenario in each)) for word, each in zip(("violated", "stuck or late"), found.get(name, ())) if each)
+        wrong = "; ".join(wrong) if name in found else "not published yet"
         pages = ", ".join("[%d](../paper/findings/%s.md)" % pair for pair in enumerate(peer.get("page", "").split(), 1))
-        rows.append("| `%s` %s | `%s` | %s | %s | %s |" % (name, peer["version"], peer["like"], breaks, "a signal" if guard(peer) == "signal" else "nothing", pages))
+        rows.append("| `%s` %s | `%s` | %s | %s | %s |" % (name, peer["version"], peer["like"], wrong, "a signal" if guard(peer) == "signal" else "nothing", pages))
     return rows
 
 
