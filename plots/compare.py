@@ -35,8 +35,8 @@ UNITS = {name: "1" if name == "of_floor" else "1/s" if more else "us" for name, 
 WORDS = {"same": "cannot be told apart", "faster": "faster", "slower": "slower", "unknown": "unknown"}
 
 # Members of run.json that are of one run, of one moment, or only for people.
-OF_ONE_RUN = {"schema_version", "id", "tool", "argv", "started_utc", "seconds", "seed", "jobs", "servers", "trials", "machine", "cells",
-              "control", "verdict", "exit_code", "exit_meaning", "scenarios"}
+OF_ONE_RUN = {"schema_version", "id", "tool", "argv", "started_utc", "seconds", "sittings", "seed", "jobs", "servers", "trials", "done", "partial", "shard",
+              "machine", "cells", "control", "verdict", "lock_verdict", "exit_code", "exit_meaning", "scenarios"}
 OF_ONE_MOMENT = {"load_before", "load_after"}
 OF_PEOPLE = {"name", "title", "question", "refuted", "upstream", "file", "base", "varied", "workload"}
 

@@ -33,10 +33,14 @@ def interval(cell, name, scale=1, show=two_digits):
     return f"{show(value)} ({show(low)} to {show(high)})" if value > 0 else f"0 (below {show(high)})"
 
 
+def percent(share):
+    return round(100 * share)
+
+
 def of_faults(cell, name):
     """"15 of 87: 17 % (10 to 28)". What was counted is of decided trials: the share of them."""
     n, k = cell["decided_faults"], round((cell[name] or 0) * cell["decided_faults"])
-    value, low, high = (f"{100 * cell[name + end]:.0f}" for end in ("", "_low", "_high"))
+    value, low, high = (percent(cell[name + end]) for end in ("", "_low", "_high"))
     return f"{k} of {n}: {value} % ({low} to {high})" if k else f"none of {n} (below {high} %)"
 
 
@@ -55,13 +59,13 @@ def listing(words):
 
 def counted(run_dir, cells):
     trials, faults = [decided(c) for c in cells], [c["decided_faults"] for c in cells]
-    return f"({run_dir}, {range_of(trials)} trials each, 95 % intervals; a fault counts if the lock was granted to somebody before the next one: {range_of(faults)}.)"
+    return f"({run_dir}, {range_of(trials)} trials each, 95 % intervals; a fault counts if the lock was granted to somebody before the next one: {range_of(faults)}. Each lock met the faults that mean something on its servers.)"
 
 
 def apart(cells):
-    """Whose interval lies above whose: intervals that overlap rank no locks."""
+    """Whose interval lies above whose, as they are printed: intervals that overlap rank no locks."""
     for name, head in (("overlapped_per_fault", "The intervals of two at once"), ("within_lease_per_fault", "Those within the lease")):
-        above = {a["system"]: [f"`{b['system']}`" for b in cells if a[f"{name}_low"] > b[f"{name}_high"]] for a in cells}
+        above = {a["system"]: [f"`{b['system']}`" for b in cells if percent(a[f"{name}_low"]) > percent(b[f"{name}_high"])] for a in cells}
         said = [f"`{system}` lies above {listing(others)}" for system, others in above.items() if others]
         yield f"{head}: {'; '.join(said) or 'any two overlap'}."
 
