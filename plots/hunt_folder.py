@@ -10,7 +10,6 @@ import itertools
 import json
 import os
 import re
-import sys
 import tarfile
 import tempfile
 
@@ -19,10 +18,8 @@ import style
 
 CLASSES = ("lease", "expired", "damage", "numbers")  # of a violation, the worst first
 CAME = ("safe", *CLASSES, "blocked", "undecided")
-_NEWER = ("damage", "numbers")  # a folder without them counts these as lease
-_TEXTS, _NUMBERS = ("timeline", "regime", "set", "not_run"), ("faults", *(name for name in CAME if name not in _NEWER))
-NOT_REACHED = "not reached"
-LEFT = ("", NOT_REACHED, "a minimal set is in it")  # not_run of a timeline that belongs to the space; all else names what leaves it out
+_TEXTS, _NUMBERS = ("timeline", "regime", "set", "not_run", "core", "audit"), ("faults", *CAME)
+LEFT = ("", "not reached", "a minimal set is in it")  # not_run of a timeline that belongs to the space; all else names what leaves it out
 UNREAL = ("fast", "slow")  # kinds of faults that no machine has
 WORDS = {"restart": "restart", "kill": "kill", "pause": "pause", "isolate": "cut off from the other servers", "part": "cut off from its replicas",
          "cut": "cut off from some servers", "cutone": "cut off from one server", "cutoff": "cut off from all servers", "ahead": "wall clock +1 h",
@@ -73,15 +70,13 @@ class Hunt:
 
     def __init__(self, folder, system):
         path = _unpacked(folder, system)
-        self.timelines = [Timeline(row) for row in run_folder.load_csv(path, "hunt.csv", _TEXTS, _NUMBERS, newer=("core", "audit", *_NEWER))]
-        self.older = _is_older(path)
+        self.timelines = [Timeline(row) for row in run_folder.load_csv(path, "hunt.csv", _TEXTS, _NUMBERS)]
         self.said, self.trials = _journal(os.path.join(path, "trials.csv"))  # seed and number of faults, as the journal has them
         self.minimal = [t for t in self.timelines if t.standing in ("minimal", "not replayed")]  # what contains one was not run
         said = _said(os.path.join(path, "hunt.json"))
         self.system = said.get("system", system)  # as it was typed: the name of its folder has no colon
         self.of_rules = re.sub("(@[^:]*):.*", r"\1", self.system)  # without the origin of its servers
         self.sittings = said.get("sittings", [])  # each call of it, as run.json has one; empty where an older tool made it
-        self.left_out = said.get("left_out", [])  # of one that was published before 2026-11-29: how many timelines are not in its hunt.csv
         self.replays = said.get("replays", {"decided": 0, "agreed": 0})  # of all its sets, under another seed
 
     def sets(self, standing=("minimal",), of=("lease",), count=None, unreal=None):
@@ -104,20 +99,18 @@ class Hunt:
     def ran(self, count):
         """(timelines that were decided, those that the space has), without those that hold a minimal set."""
         space = [t for t in self.timelines if t.count == count and t.not_run in LEFT and not self.holds_a_set(t)]
-        beside = sum(x["timelines"] for x in self.left_out if x["faults"] == count and x["not_run"] == NOT_REACHED)
-        return sum(t.decided > 0 for t in space), len(space) + beside
+        return sum(t.decided > 0 for t in space), len(space)
 
     def beyond(self, count):
         """Timelines that a declared bound left out, which is no proof."""
-        beside = sum(x["timelines"] for x in self.left_out if x["faults"] == count and x["not_run"].startswith("bound"))
-        return sum(t.count == count and t.not_run.startswith("bound") for t in self.timelines) + beside
+        return sum(t.count == count and t.not_run.startswith("bound") for t in self.timelines)
 
     def sample(self):
         """Of the timelines that hold a minimal set: those that were decided all the same."""
         return [t for t in self.timelines if t.not_run in LEFT and t.decided and self.holds_a_set(t)]
 
     def counts(self):
-        return sorted({t.count for t in self.timelines} | {x["faults"] for x in self.left_out})
+        return sorted({t.count for t in self.timelines})
 
     def core(self):
         """(timelines of the common core that broke it within a lease, those that were decided)."""
@@ -148,12 +141,6 @@ def _unpacked(folder, system):
 def systems_in(folder):
     """The names of their folders, sorted."""
     return sorted({name.removesuffix(ARCHIVE) for name in os.listdir(folder) if name.endswith(ARCHIVE) or os.path.exists(os.path.join(folder, name, "hunt.csv"))})
-
-
-def _is_older(path):
-    """Whether it was written when a number that repeats counted as lease."""
-    with open(os.path.join(path, "hunt.csv"), encoding="utf-8") as file:
-        return not set(_NEWER) <= set(file.readline().rstrip("\n").split(","))
 
 
 def _said(path):
@@ -187,7 +174,4 @@ def hunts_of(folder):
     if not names:
         raise run_folder.BadInput(f"{folder}: found no SYSTEM/hunt.csv, expected the folder of a `lockbench hunt -o`")
     of_system = {hunt.system: hunt for hunt in (Hunt(folder, name) for name in names)}
-    hunts = {system: of_system[system] for system in style.rows_in_order(of_system)}
-    if any(hunt.older for hunt in hunts.values()):
-        print(f"{folder}: of an older hunt, in which `lease` also counts damage and numbers without a double hold", file=sys.stderr)
-    return hunts
+    return {system: of_system[system] for system in style.rows_in_order(of_system)}
