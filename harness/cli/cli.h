@@ -69,7 +69,7 @@ extern const char lb_exit_codes[];
 struct lb_history;
 
 /* Most of everything that can be given several times: words, -s, scenarios of a run. */
-enum { LB_ARGS_MAX = 64 };
+enum { LB_ARGS_MAX = 256 };
 
 /* The arguments of a command, taken apart. Texts live as long as the process. What was not
  * given is 0, NULL or false; the default is the command's. Values are checked as far as that needs

@@ -260,7 +260,7 @@ static int add_to_list(const char **list, const char *value) {
   static char *texts[LB_ARGS_MAX];
   static size_t count;
   if (!*list) return *list = value, 0;
-  if (count == LB_ARGS_MAX) return lb_complain(LB_EXIT_USAGE, "too many arguments");
+  if (count == LB_ARGS_MAX) return lb_complain(LB_EXIT_USAGE, "%s: given more than %d times", value, LB_ARGS_MAX);
   *list = texts[count++] = lb_need_printed("%s,%s", *list, value);
   return 0;
 }
@@ -495,7 +495,9 @@ int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret) {
                          argv[0]);
     if (argv[i][0] == '-' && argv[i][1]) r = parse_option(argc, argv, &i, takes | EVERY_COMMAND, given, ret);
     else if (ret->word_count < LB_ARGS_MAX) ret->words[ret->word_count++] = argv[i];
-    else r = lb_complain(LB_EXIT_USAGE, "too many arguments");
+    else
+      r = lb_complain(LB_EXIT_USAGE, "%s: '%s' is one word too many, expected at most %d", argv[0], argv[i],
+                      LB_ARGS_MAX);
   }
   return r;
 }

@@ -55,7 +55,7 @@ static void show_lines(int from) {
 
 int lb_cli_run_script(const char *script, const char *const words[], size_t count, FILE *input, FILE *output) {
   char program[4096];
-  const char *argv[LB_ARGS_MAX] = {"python", script};
+  const char *argv[LB_ARGS_MAX + 3] = {"python", script};
   int said[2] = {-1, -1}, status = 127 << 8;
   snprintf(program, sizeof program, "%s/plots/python", lb_process_root());
   for (size_t i = 0; i < count && i < sizeof argv / sizeof *argv - 3; i++) argv[2 + i] = words[i];
