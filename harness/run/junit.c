@@ -19,7 +19,7 @@ static bool is_left_out(const struct lb_cell_sum *cell, bool safety) {
   return safety && cell->cell->guard != LB_GUARD_NONE;
 }
 
-/* Of `judge`. */
+/* How `judge` counts a cell. */
 static enum end judged(const struct lb_baseline *baseline, const struct lb_cell_sum *cell) {
   enum lb_versus versus = baseline ? lb_baseline_versus(baseline, cell) : LB_VERSUS_WORSE;
   if (cell->trials == 0) return baseline && versus == LB_VERSUS_AWAY ? AWAY : NOT_PLAYED;
