@@ -20,7 +20,6 @@ import ending
 from ending import BadInput
 
 LIARS = ("broken", "null")
-OLDER = " They are older than the class of damage and numbers, and count those within a lease."
 MANY_UNDECIDED = 0.05  # of the timelines of a row: it is marked
 SHADE = r"\cellcolor{violated}"
 OF_SERVERS = {"restart": "memory", "ahead": "wall-clock", "behind": "wall-clock", "fast": "rate", "slow": "rate"}
@@ -142,8 +141,7 @@ def where(hunts):
     machines = listing(dict.fromkeys(tex(f"{s['machine']['cores']} cores of {s['machine']['cpu']}, Linux {s['machine']['kernel'].replace('Linux ', '')}") for s in sittings))
     protocols = listing(dict.fromkeys(tex(s["tool"]["protocols"]) for s in sittings))
     servers = listing(dict.fromkeys(tex(s["servers"]) for s in sittings if s["servers"]))
-    older = OLDER if any(h.older for h in hunts) else ""
-    return f"They were run on {machines}, with protocols of the digest {protocols}, against {servers or 'no servers'}.{older}"
+    return f"They were run on {machines}, with protocols of the digest {protocols}, against {servers or 'no servers'}."
 
 
 def keys(rests):
