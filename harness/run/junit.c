@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "judging.h"
 
-enum end { PASSED, KNOWN, FAILED, OPEN, AWAY, NOT_PLAYED, ENDS };
+enum end { PASSED, KNOWN, FAILED, OPEN, AWAY, SKIPPED, ENDS };
 
 /* `judge` tries guards only to name one that helps: a lock that breaks under one is no worse for it. */
 static bool is_left_out(const struct lb_cell_sum *cell, bool safety) {
@@ -22,16 +22,16 @@ static bool is_left_out(const struct lb_cell_sum *cell, bool safety) {
 /* How `judge` counts a cell. */
 static enum end judged(const struct lb_baseline *baseline, const struct lb_cell_sum *cell) {
   enum lb_versus versus = baseline ? lb_baseline_versus(baseline, cell) : LB_VERSUS_WORSE;
-  if (cell->trials == 0) return baseline && versus == LB_VERSUS_AWAY ? AWAY : NOT_PLAYED;
+  if (cell->trials == 0) return baseline && versus == LB_VERSUS_AWAY ? AWAY : SKIPPED;
   if (cell->violated || cell->stuck) return versus == LB_VERSUS_WORSE ? FAILED : KNOWN;
   if (cell->verdict == LB_SAFE || cell->delayed) return PASSED;
-  return baseline && versus != LB_VERSUS_OPEN ? NOT_PLAYED : OPEN;
+  return baseline && versus != LB_VERSUS_OPEN ? SKIPPED : OPEN;
 }
 
 /* With `safety` it is that of `judge`. */
 static enum end end_of(const struct lb_tally *tally, const struct lb_cell_sum *cell, bool safety) {
   if (safety) return judged(tally->plan->judging->baseline, cell);
-  if (cell->trials == 0) return NOT_PLAYED;
+  if (cell->trials == 0) return SKIPPED;
   if (tally->plan->strict && lb_cell_sum_as_predicted(cell) == 0) return FAILED;
   int expected = lb_cell_sum_as_expected(cell);
   return expected < 0 ? OPEN : expected ? PASSED : FAILED;
@@ -108,13 +108,9 @@ static void put_cell(const struct lb_tally *tally, size_t index, bool safety, co
   if (end == KNOWN) put_known(lb_verdict_name(cell->violated ? LB_VIOLATED : LB_STUCK), cell->why, out);
   if (end == OPEN) put_reason("error type=\"undecided\"", "", cell->why, out);
   if (end == AWAY) put_reason("error type=\"skipped\"", "", c->skip, out);
-  if (end == NOT_PLAYED && cell->trials > 0) put_reason("skipped", "undecided: ", cell->why, out);
-  else if (end == NOT_PLAYED)
-    put_reason("skipped",
-               c->means_nothing ? "n/a: "
-               : c->skip[0]     ? "skipped: "
-                                : "",
-               c->skip[0] ? c->skip : "the run was stopped before it was played", out);
+  if (end == SKIPPED && cell->trials > 0) put_reason("skipped", "undecided: ", cell->why, out);
+  else if (end == SKIPPED && !c->skip[0]) put_reason("skipped", "", "the run was stopped before it was played", out);
+  else if (end == SKIPPED) put_reason("skipped", c->means_nothing ? "n/a: " : "skipped: ", c->skip, out);
   if (end != PASSED || noted) fputs("  </testcase>\n", out);
 }
 
@@ -155,7 +151,7 @@ int lb_junit_write(const struct lb_tally *tally, const char *dir, const char *pa
   for (int i = 0; judging && i < judging->statements && i < LB_STATEMENTS_MAX; i++)
     told++, count[end_of_statement(judging, i)]++;
   fprintf(out, " <testsuite name=\"%s\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\"",
-          safety ? LB_JUNIT_OF_JUDGE : "lockbench", told, count[FAILED], count[OPEN] + count[AWAY], count[NOT_PLAYED]);
+          safety ? LB_JUNIT_OF_JUDGE : "lockbench", told, count[FAILED], count[OPEN] + count[AWAY], count[SKIPPED]);
   fprintf(out, " time=\"%.3f\">\n", seconds);
   for (size_t i = 0; i < cells; i++)
     if (!is_left_out(&tally->cells[i], safety)) put_cell(tally, i, safety, dir, out);
