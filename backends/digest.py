@@ -1,14 +1,59 @@
 # SPDX-License-Identifier: MIT
-"""Prints the header with the digest of the protocols: their sources without comments, white space and facts (which say what a lock is, not what it does), so
-that a better comment does not date a published run."""
+"""Prints the header with the digest of all protocols. of_protocol() has that of one: its file, what it includes here, and the sources of that.
+
+Comments, white space and facts (which say what a lock is, not what it does) do not count, so that a better comment does not date a published run.
+"""
 import hashlib
+import io
 import pathlib
 import re
+import subprocess
+import tarfile
 
+HERE = pathlib.Path(__file__).parent
 FACTS = re.compile(r'\.facts = "[^"]*",|const char \*facts;')
 TOKEN = re.compile(r'''("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(?:/\*.*?\*/|//[^\n]*|\s)+''', re.S)
+INCLUDE = re.compile(r'#include "([^"]+)"')
+LISTS = ("registry.h",)  # names every protocol: one more of them changes none
+FOREIGN = "foreign"  # what a lock that is a program of its own is reached through
 
-code = hashlib.sha256()
-for path in sorted(pathlib.Path(__file__).parent.rglob("*.[ch]")):
-    code.update(TOKEN.sub(lambda m: m[1] or " ", FACTS.sub("", path.read_text())).encode())
-print(f'#define LB_PROTOCOLS "{code.hexdigest()[:12]}"')
+
+def code_of(text):
+    return TOKEN.sub(lambda m: m[1] or " ", FACTS.sub("", text)).encode()
+
+
+def sources(commit=None):
+    """{path in backends/: its text} of the working tree, or of COMMIT; None where git does not know it."""
+    if not commit:
+        return {str(path.relative_to(HERE)): path.read_text() for path in HERE.rglob("*.[ch]")}
+    made = subprocess.run(["git", "-C", str(HERE.parent), "archive", commit, "backends"], capture_output=True, check=False)
+    if made.returncode:
+        return None
+    with tarfile.open(fileobj=io.BytesIO(made.stdout)) as tar:
+        return {m.name.partition("/")[2]: tar.extractfile(m).read().decode() for m in tar if re.search(r"\.[ch]$", m.name)}
+
+
+def included(texts, path):
+    """The files in backends/ that PATH includes, and beside each header its source."""
+    for name in INCLUDE.findall(texts[path]):
+        header = next((p for p in (name.removeprefix("backends/"), str(pathlib.PurePath(path).parent / name)) if p in texts), None)
+        if header and pathlib.PurePath(header).name not in LISTS:
+            yield from (p for p in (header, re.sub("h$", "c", header)) if p in texts)
+
+
+def of_protocol(texts, protocol):
+    """The digest of what PROTOCOL is made of in TEXTS; None where there is no such protocol."""
+    own = [path for path in sorted(texts) if path.endswith(".c") and (pathlib.PurePath(path).stem == protocol or f'.name = "{protocol}"' in texts[path])]
+    first = own[0] if own else None
+    found, open_ = [], [first] if first else []
+    while open_:
+        path = open_.pop()
+        if path not in found:
+            found.append(path)
+            open_ += included(texts, path)
+    names = sorted(found, key=lambda path: pathlib.PurePath(path).name)
+    return hashlib.sha256(b"".join(code_of(INCLUDE.sub("", texts[path])) for path in names)).hexdigest()[:12] if found else None
+
+
+if __name__ == "__main__":
+    print(f'#define LB_PROTOCOLS "{hashlib.sha256(b"".join(code_of(path.read_text()) for path in sorted(HERE.rglob("*.[ch]")))).hexdigest()[:12]}"')

@@ -8,10 +8,10 @@ ROOT = pathlib.Path(os.environ.get("LB_SOURCE_DIR") or pathlib.Path(__file__).pa
 _said = []
 
 
-def check(title, wrong):
-    """`wrong`: what is, line by line."""
+def check(title, wrong, unless=None):
+    """`wrong`: what is, line by line. With `unless`, why it cannot be looked at here, nothing is."""
     _said.append(not wrong)
-    print(f"{'not ' if wrong else ''}ok {len(_said)} - {title}")
+    print(f"{'not ' if wrong else ''}ok {len(_said)} - {title}{f' # SKIP {unless}' if unless else ''}")
     for line in wrong:
         print("# " + line)
 
