@@ -99,6 +99,7 @@ progress_ms = 2000
 END_OF_SCENARIO
 LEFT_OUT=client-2 "$bin" run "$dir/left-out.ini" --exec "python3 $here/adapters/file.py $dir/locks redis" -g none -n 1 -o "$dir/left" >"$dir/out" 2>&1
 LEFT_OUT=client-2 "$bin" run contention --exec "python3 $here/adapters/file.py $dir/locks redis" -s clients=3 -s duration_s=2 -s wait_ms=500 -g none -n 1 -o "$dir/load" >>"$dir/out" 2>&1
+cat "$dir/left/trials.csv" >>"$dir/out"
 check 'a campaign that never lets one client in is stuck' grep -q '^left-out,.*,stuck,"\?client-2 ' "$dir/left/trials.csv"
 check 'a load says so' grep -q 'contention exec:file@redis: .*1 of 3 clients never got the lock' "$dir/out"
 
@@ -121,6 +122,7 @@ step = await client 2 is granted within 5s
 * = stuck: each waits for the other
 END_OF_SCENARIO
 "$bin" run "$dir/circle.ini" released-between --exec "python3 $here/adapters/file.py $dir/locks redis" -g none -n 1 -o "$dir/circle" >"$dir/out" 2>&1
+cat "$dir/circle/trials.csv" >>"$dir/out"
 check 'two locks in opposite order are a deadlock, by name' grep -q 'stuck,"a deadlock: client-1 holds lock-1 and waits for lock-2, client-2 holds lock-2 and waits for lock-1' "$dir/circle/trials.csv"
 check 'a lock that nobody can stop inside its wait is not asked there' grep -q 'before-wait: a foreign lock waits inside its call' "$dir/out"
 
