@@ -165,6 +165,14 @@ def test_script(home):
     for word, tool in (("etcd@3.6.16", "go"), ("postgresql@16", "npm"), ("zookeeper@3.9.5", "mvn")):
         done = call(*script, word, PATH="/nonexistent")
         check(done.returncode == 1 and f"needs the program {tool}" in done.stderr and done.stderr.count("\n") == 1, f"{word} says that it needs {tool}", done.stderr)
+    old = home.parent / "old-go"
+    old.mkdir()
+    (old / "go.mod").write_text("module x\n\ngo 1.26.0\n")
+    (old / "go").write_text(f"""#!/bin/sh\ncase "$*" in mod*9.9.9) echo '{{"Error": "server response: This module version is not available."}}'; exit 1;; mod*) echo '{{"GoMod": "{old}/go.mod"}}';; *) echo go1.19.8;; esac\n""")
+    (old / "go").chmod(0o755)
+    for word, code, needle in (("etcd@3.6.16", 1, f"needs Go 1.26.0, {old}/go is 1.19.8"), ("nats@9.9.9", 2, "not available")):
+        done = call(*script, word, PATH=f"{old}:{os.environ['PATH']}")
+        check(done.returncode == code and needle in done.stderr and done.stderr.count("\n") == 1, f"{word} of an old Go, or of no such version: {code}", done.stderr)
     done = call(sys.executable, "-c", f"import platform, runpy, sys; platform.machine = lambda: 'aarch64'; sys.argv = ['servers', 'postgresql@16']; runpy.run_path({script[1]!r}, run_name='__main__')")
     check(done.returncode == 1 and "this machine is aarch64" in done.stderr and done.stderr.count("\n") == 1, "programs of x86_64 are refused on another machine", done.stderr)
 
