@@ -16,6 +16,7 @@ import difflib
 import glob
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -23,6 +24,7 @@ import sys
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "plots"))
 import ending  # noqa: E402
+import run_folder  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LINES = ("run", "says", "version", "like", "guard", "packages", "npm", "there", "summary")  # of every section
@@ -154,16 +156,17 @@ def chosen(peers, names):
 
 
 def loses():
-    """Of each peer of the published runs, without a guard: ({scenario: None} that was violated, the same that was stuck or delayed)."""
-    found, cells = {}, []
+    """Of each peer of the published runs, without a guard: ({scenario: None} that was violated, the same that was stuck or delayed, the same that came out so in some trials)."""
+    found, cells, groups = {}, [], {"violated": 0, "stuck": 1, "delayed": 1, "mixed": 2}
     for path in sorted(glob.glob(os.path.join(ROOT, "results", "reference-peers*", "run.json"))) + [os.path.join(ROOT, "results", "reference-redisson", "run.json")]:
-        with open(path, encoding="utf-8") as f:
-            cells += json.load(f)["cells"]
+        cells += run_folder.load_run(pathlib.Path(path).parent)["cells"]
     for cell in cells:
         name = cell["system"].removeprefix("peer:").partition("@")[0]
-        violated, late = found.setdefault(name, ({}, {})) if cell["system"].startswith("peer:") else ({}, {})
-        if cell["guard"] == "none" and cell["verdict"] in ("violated", "stuck", "delayed"):
-            (violated if cell["verdict"] == "violated" else late)[cell["scenario"]] = None
+        of = found.setdefault(name, ({}, {}, {})) if cell["system"].startswith("peer:") else ({}, {}, {})
+        if cell["guard"] == "none" and cell["verdict"] in groups and (cell["verdict"] != "mixed" or cell["as_expected"]):
+            of[groups[cell["verdict"]]][cell["scenario"]] = None
+    for violated, late, sometimes in found.values():
+        for scenario in {**violated, **late}: sometimes.pop(scenario, None)
     return found
 
 
@@ -173,7 +176,7 @@ def table(peers):
     for name, peer in peers.items():
         if "museum" in peer or name == "reference":
             continue
-        wrong = ("%s: %s" % (word, ", ".join("`%s`" % scenario for scenario in each)) for word, each in zip(("violated", "stuck or late"), found.get(name, ())) if each)
+        wrong = ("%s: %s" % (word, ", ".join("`%s`" % scenario for scenario in each)) for word, each in zip(("violated", "stuck or late", "sometimes"), found.get(name, ())) if each)
         wrong = "; ".join(wrong) if name in found else "not published yet"
         pages = ", ".join("[%d](../paper/findings/%s.md)" % pair for pair in enumerate(peer.get("page", "").split(), 1))
         rows.append("| `%s` %s | `%s` | %s | %s | %s |" % (name, peer["version"], peer["like"], wrong, "a signal" if guard(peer) == "signal" else "nothing", pages))

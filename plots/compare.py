@@ -61,6 +61,8 @@ class Side:
         self.cells = {(c["scenario"], c["system"], c["guard"]): c for c in self.run["cells"]}
 
     def _take(self, place, scenarios):
+        if run_folder.only_verdicts(place):
+            return
         numbers = ("grants", "handoffs", "measured_s", "grants_per_s")
         rows = run_folder.load_csv(place, "trials.csv", ("scenario", "system", "guard", "clients", "verdict"), numbers, newer=("trial", "unsettled"), newer_numbers=tuple(METRICS))
         run_folder.beside_floors(rows)
@@ -387,7 +389,7 @@ def main():
         return refuse("compare: this run has no variants of a scenario and no servers of two versions: expected two results folders, or a run of "
                       f"`{report.called()} run SCENARIO -s KEY=VALUE,VALUE`")
     if not c.rows and not has_verdicts:
-        return refuse(*(f"left out: {line}" for line in c.left_out), "compare: the runs have no measured cell in common")
+        return refuse(f"compare: the runs have no measured cell in common{f', as {len(c.left_out)} are left out, the first: {next(iter(c.left_out))}' if c.left_out else ''}")
     if c.differs and not args.anyway:
         return refuse(*(f"differs: {line}" for line in c.differs), "not compared: the runs differ in machine or settings; --anyway compares them all the same")
     if args.json:

@@ -55,7 +55,7 @@ def foot(folder, hunts):
     decided, agreed = (sum(h.replays[key] for h in hunts) for key in ("decided", "agreed"))
     servers = {system: sitting["servers"] for h in hunts for sitting in h.sittings for system in [h.system] if sitting.get("servers")}
     versions = run_folder.versions_line({"servers": servers})
-    return f"({folder}, {'; '.join(dict.fromkeys(h.said for h in hunts))}. Replays of minimal sets under another seed: {agreed} of {decided} agree. {versions})"
+    return f"({folder}, {'; '.join(dict.fromkeys(h.said for h in hunts))}. Replays of all published sets under another seed: {agreed} of {decided} agree. {versions})"
 
 
 def main():

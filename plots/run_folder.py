@@ -125,10 +125,18 @@ def typed(run):
     return words
 
 
+def only_verdicts(run_dir):
+    """True of a folder that was published without its trials (publish.py --verdicts)."""
+    run = os.path.join(run_dir, "run.json")
+    return not os.path.exists(os.path.join(run_dir, "trials.csv")) and os.path.exists(run) and "\"usual\"" in _read(run)
+
+
 def load_csv(run_dir, name, texts, numbers, newer=(), newer_numbers=()):
     """Rows as dicts: `texts` columns as they are, `numbers` as float, or None where empty. Columns in `newer` are texts
     that runs of before do not have: empty there; those in `newer_numbers` are numbers."""
     path = os.path.join(run_dir, name)
+    if only_verdicts(run_dir):
+        raise BadInput(f"{run_dir}: its verdicts are published, no trial of it; `argv` in its run.json makes the run again")
     reader = csv.DictReader(io.StringIO(_read(path), newline=""), restkey="", strict=True)
     rows = []
     try:
