@@ -165,13 +165,14 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
   LB_COUNTER_QUANTILES(X, release, LB_IF_SEEN, "release sent to its confirmation read")                                                       \
   X(int64_t, commits, .name = "commits", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL,                                                    \
     .only = LB_IF_MEASURED | LB_IF_SEEN, .places = LB_IN_TRIALS,                                                                              \
-    .help = "writes that the servers committed in the measured window, as they count them (Redis: changed keys)")                                                   \
+    .help = "writes that the servers committed in the measured window, as they count them (Redis: changed keys)")                             \
   X(double, commits_per_handoff, .name = "commits_per_handoff", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL,                             \
     .add = LB_ADD_MEDIAN, .decimals = 4, .only = LB_IF_MEASURED | LB_IF_SEEN, .places = LB_IN_TRIALS,                                         \
     .help = "these, for each hand-off in the window")                                                                                         \
   X(int64_t, requests, .name = "requests", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL,                                                  \
     .only = LB_IF_MEASURED | LB_IF_SEEN, .places = LB_IN_TRIALS,                                                                              \
-    .help = "requests that the servers received in the measured window, as they count them (Redis: reads of its sockets)")                                                  \
+    .help =                                                                                                                                   \
+        "requests that the servers received in the measured window, as they count them (Redis: reads of its sockets)")                        \
   X(double, requests_per_handoff, .name = "requests_per_handoff", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL,                           \
     .add = LB_ADD_MEDIAN, .decimals = 4, .only = LB_IF_MEASURED | LB_IF_SEEN, .places = LB_IN_TRIALS,                                         \
     .help = "these, for each hand-off in the window")                                                                                         \
