@@ -203,7 +203,7 @@ def write_tables(root, lockbench):
 
 
 # Measured before a protocol in it changed: each goes from here when it is played again.
-BEFORE = ("reference", "reference-15247", "reference-locks", "reference-peers", "reference-peers-python", "reference-speed", "reference-upgrades", "reference-version-bugs", "reference-versions")
+BEFORE = ("reference", "reference-locks", "reference-peers", "reference-peers-python", "reference-speed", "reference-upgrades", "reference-version-bugs", "reference-versions")
 
 
 OLDEST = "a9eca8f75eea"  # of the commits that runs are published of: who has it, has all
