@@ -26,8 +26,9 @@ def sources(commit=None):
     """{path in backends/: its text} of the working tree, or of COMMIT; None where git does not know it."""
     if not commit:
         return {str(path.relative_to(HERE)): path.read_text() for path in HERE.rglob("*.[ch]")}
-    made = subprocess.run(["git", "-C", str(HERE.parent), "archive", commit, "backends"], capture_output=True, check=False)
-    if made.returncode:
+    try:
+        made = subprocess.run(["git", "-C", str(HERE.parent), "archive", commit, "backends"], capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
         return None
     with tarfile.open(fileobj=io.BytesIO(made.stdout)) as tar:
         return {m.name.partition("/")[2]: tar.extractfile(m).read().decode() for m in tar if re.search(r"\.[ch]$", m.name)}

@@ -155,18 +155,34 @@ def chosen(peers, names):
     return {name: peer for name, peer in peers.items() if not names or name in names}
 
 
+GROUPS = ("violated", "stuck or late", "sometimes violated", "sometimes stuck or late")
+
+
+def group_of(cell):
+    """Of which of GROUPS it is, if of any. A single trial of several may be the machine's."""
+    violated, late = cell["violated"] or 0, (cell["stuck"] or 0) + (cell["delayed"] or 0)
+    if cell["verdict"] != "mixed":
+        return {"violated": GROUPS[0], "stuck": GROUPS[1], "delayed": GROUPS[1]}.get(cell["verdict"])
+    if late == cell["decided"]:
+        return GROUPS[1]
+    return GROUPS[2] if violated > 1 else GROUPS[3] if late > 1 else None
+
+
 def loses():
-    """Of each peer of the published runs, without a guard: ({scenario: None} that was violated, the same that was stuck or delayed, the same that came out so in some trials)."""
-    found, cells, groups = {}, [], {"violated": 0, "stuck": 1, "delayed": 1, "mixed": 2}
+    """Of each peer of the published runs, without a guard: {one of GROUPS: {scenario: None}}."""
+    found, cells = {}, []
     for path in sorted(glob.glob(os.path.join(ROOT, "results", "reference-peers*", "run.json"))) + [os.path.join(ROOT, "results", "reference-redisson", "run.json")]:
         cells += run_folder.load_run(pathlib.Path(path).parent)["cells"]
     for cell in cells:
-        name = cell["system"].removeprefix("peer:").partition("@")[0]
-        of = found.setdefault(name, ({}, {}, {})) if cell["system"].startswith("peer:") else ({}, {}, {})
-        if cell["guard"] == "none" and cell["verdict"] in groups and (cell["verdict"] != "mixed" or cell["as_expected"]):
-            of[groups[cell["verdict"]]][cell["scenario"]] = None
-    for violated, late, sometimes in found.values():
-        for scenario in {**violated, **late}: sometimes.pop(scenario, None)
+        if not cell["system"].startswith("peer:"):
+            continue
+        of = found.setdefault(cell["system"].removeprefix("peer:").partition("@")[0], {group: {} for group in GROUPS})
+        group = group_of(cell) if cell["guard"] == "none" else None
+        if group:
+            of[group][cell["scenario"]] = None
+    for of in found.values():
+        for always, sometimes in zip(GROUPS[:2], GROUPS[2:]):
+            of[sometimes] = {scenario: None for scenario in of[sometimes] if scenario not in of[always]}
     return found
 
 
@@ -176,7 +192,7 @@ def table(peers):
     for name, peer in peers.items():
         if "museum" in peer or name == "reference":
             continue
-        wrong = ("%s: %s" % (word, ", ".join("`%s`" % scenario for scenario in each)) for word, each in zip(("violated", "stuck or late", "sometimes"), found.get(name, ())) if each)
+        wrong = ("%s: %s" % (group, ", ".join("`%s`" % scenario for scenario in each)) for group, each in found.get(name, {}).items() if each)
         wrong = "; ".join(wrong) if name in found else "not published yet"
         pages = ", ".join("[%d](../paper/findings/%s.md)" % pair for pair in enumerate(peer.get("page", "").split(), 1))
         rows.append("| `%s` %s | `%s` | %s | %s | %s |" % (name, peer["version"], peer["like"], wrong, "a signal" if guard(peer) == "signal" else "nothing", pages))
