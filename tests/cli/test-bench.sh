@@ -24,7 +24,7 @@ make_checkout() { # folder
   mkdir -p -- "$1/"{results,tests,plots}
   cp -R -- "$here/bench" "$here/setup" "$1/"
   cp -- "$here/tests/run.py" "$1/tests/"
-  cp -- "$here/plots/ending.py" "$1/plots/"
+  cp -- "$here/plots/ending.py" "$here/plots/run_folder.py" "$1/plots/"
   cat >"$1/main.c" <<'END'
 #include <stdio.h>
 #include <stdlib.h>
