@@ -18,14 +18,12 @@ LISTS = ("registry.h",)  # names every protocol: one more of them changes none
 FOREIGN = "foreign"  # what a lock that is a program of its own is reached through
 
 
-def code_of(text):
-    return TOKEN.sub(lambda m: m[1] or " ", FACTS.sub("", text)).encode()
+def digest_of(texts):
+    return hashlib.sha256(b"".join(TOKEN.sub(lambda m: m[1] or " ", FACTS.sub("", text)).encode() for text in texts)).hexdigest()[:12]
 
 
-def sources(commit=None):
-    """{path in backends/: its text} of the working tree, or of COMMIT; None where git does not know it."""
-    if not commit:
-        return {str(path.relative_to(HERE)): path.read_text() for path in HERE.rglob("*.[ch]")}
+def sources(commit):
+    """{path in backends/: its text} at COMMIT; None where git does not know it."""
     try:
         made = subprocess.run(["git", "-C", str(HERE.parent), "archive", commit, "backends"], capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):
@@ -44,17 +42,16 @@ def included(texts, path):
 
 def of_protocol(texts, protocol):
     """The digest of what PROTOCOL is made of in TEXTS; None where there is no such protocol."""
-    own = [path for path in sorted(texts) if path.endswith(".c") and (pathlib.PurePath(path).stem == protocol or f'.name = "{protocol}"' in texts[path])]
-    first = own[0] if own else None
-    found, open_ = [], [first] if first else []
-    while open_:
-        path = open_.pop()
+    left = [path for path in sorted(texts) if path.endswith(".c") and (pathlib.PurePath(path).stem == protocol or f'.name = "{protocol}"' in texts[path])][:1]
+    found = set()
+    while left:
+        path = left.pop()
         if path not in found:
-            found.append(path)
-            open_ += included(texts, path)
-    names = sorted(found, key=lambda path: pathlib.PurePath(path).name)
-    return hashlib.sha256(b"".join(code_of(INCLUDE.sub("", texts[path])) for path in names)).hexdigest()[:12] if found else None
+            found.add(path)
+            left += included(texts, path)
+    by_name = sorted(found, key=lambda path: pathlib.PurePath(path).name)  # a file that only moves changes nothing
+    return digest_of(INCLUDE.sub("", texts[path]) for path in by_name) if found else None
 
 
 if __name__ == "__main__":
-    print(f'#define LB_PROTOCOLS "{hashlib.sha256(b"".join(code_of(path.read_text()) for path in sorted(HERE.rglob("*.[ch]")))).hexdigest()[:12]}"')
+    print(f'#define LB_PROTOCOLS "{digest_of(path.read_text() for path in sorted(HERE.rglob("*.[ch]")))}"')
