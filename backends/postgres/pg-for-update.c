@@ -13,8 +13,8 @@
  * and not its lock. An old primary that is cut off, yet still answers its clients, grants by itself. A client behind a
  * network that went silent keeps the lock until TCP gives up. With the option `idle_timeout`
  * (idle_in_transaction_session_timeout) it does not, nor does one that hangs: the server ends its session after the
- * ttl, and then it is a lease, with all that breaks a lease. The transaction is open for as long as the work takes, and
- * keeps vacuum from cleaning up what was deleted since anywhere in the database.
+ * ttl, and then it is a lease, with all that breaks a lease (behind a pooler: pg-advisory.c). The transaction is open
+ * for as long as the work takes, and keeps vacuum from cleaning up what was deleted since anywhere in the database.
  *
  * Details that matter
  *  - To lock a row is a write: its transaction's number is put into the row, and COMMIT waits for the disk like any

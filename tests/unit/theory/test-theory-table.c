@@ -182,6 +182,7 @@ static const struct {
     {"deposed-stopped", "deposed=asks "}, /* etcd from 3.4.31 and 3.5.13 on: this table is of an earlier one */
     {"deposed-stalled", "deposed=asks "},
     {"transaction-lasts", "ends=transaction limits=yes "}, /* PostgreSQL from 17 on */
+    {"transaction-lasts", "pooled=transaction ends=transaction limits=yes "},
     {"replica-ahead", "copied-end=length "},               /* Redis before 7.0 */
     {"server-clock-ahead", "jump=less "},                  /* each clock here jumps by more than a lease has left */
 };
