@@ -183,8 +183,8 @@ static const struct {
     {"deposed-stalled", "deposed=asks "},
     {"transaction-lasts", "ends=transaction limits=yes "}, /* PostgreSQL from 17 on */
     {"transaction-lasts", "pooled=transaction ends=transaction limits=yes "},
-    {"replica-ahead", "copied-end=length "},               /* Redis before 7.0 */
-    {"server-clock-ahead", "jump=less "},                  /* each clock here jumps by more than a lease has left */
+    {"replica-ahead", "copied-end=length "}, /* Redis before 7.0 */
+    {"server-clock-ahead", "jump=less "},    /* each clock here jumps by more than a lease has left */
 };
 
 static bool is_for_others(const struct lb_rule *rule) {
