@@ -7,7 +7,7 @@
 // RetryPeriod have the proportions of the defaults (15, 10 and 2 s). OnStoppedLeading that was not asked for is `lost`. An elector goes on between two tries, as a candidate does.
 // It promises no exclusion: "This implementation does not guarantee that only one client is acting as a leader (a.k.a. fencing)." It is "tolerant to arbitrary clock skew".
 // What breaks it: a leader that is paused for longer than LeaseDuration, that is cut off, or that does not stop at OnStoppedLeading.
-// A leader that was cut off empties the record of the next one, too: tryRelease() reads the record of today and asks IsLeader(), which knows the one of before (leaderelection.go:338).
+// A leader that was stopped empties the record of the next one, too: tryRelease() reads the record of today and asks IsLeader(), which knows the one of before (leaderelection.go:338).
 // What it keeps to itself: that it has lost, until its release has ended, so nobody is told in time (:213; paper/findings/client-go-release.md).
 
 //go:build clientgo
