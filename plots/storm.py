@@ -59,7 +59,7 @@ def listing(words):
 
 def counted(run_dir, cells):
     trials, faults = [decided(c) for c in cells], [c["decided_faults"] for c in cells]
-    return f"({run_dir}, {range_of(trials)} trials each, 95 % intervals; a fault counts if the lock was granted to somebody before the next one: {range_of(faults)}. Each lock met the faults that mean something on its servers; none reaches a majority of five.)"
+    return f"({run_dir}, {range_of(trials)} trials each, 95 % intervals; a fault counts if the lock was granted to somebody before the next one: {range_of(faults)}. Each lock met the faults that mean something there; none reaches three of five servers, or leaves a client only three.)"
 
 
 def apart(cells):
@@ -105,6 +105,9 @@ def main():
         print("| " + " | ".join(line) + " |" if line[0] != "---" else "|" + "---|" * len(HEAD))
     print("\n" + counted(folder, plain))
     print(*apart(plain))
+    stuck = [f"`{c['system']}` ({c['stuck']} of {decided(c)})" for c in plain if c["stuck"]]
+    if stuck:
+        print(f"Stuck, so that fewer faults could tell: {listing(stuck)}.")
     if guarded:
         print(under_deadline(guarded, plain))
     print(run_folder.versions_line(run, [c["system"] for c in plain]))
