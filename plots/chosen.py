@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """chosen.py - from a results folder and a few words to the trial that is worth telling, and to the command that makes it once more.
 
-    chosen.py NUMBER DIR [WORD...]   the cell that the words name, and of it the first violated trial with a history, else the first with one;
+    chosen.py NUMBER DIR [WORD...]   the cell that the words name, and of it the first of the worst trials, if it can be one with a history;
                                      NUMBER > 0: among the trials of that number
     chosen.py each DIR               the same of every cell that has a trial, in the order of trials.csv
 
@@ -20,6 +20,7 @@ import sys
 import ending
 import run_folder
 
+WORST = ("violated", "stuck", "delayed")
 COLUMNS = ("scenario", "system", "guard", "clients", "trial", "seed", "verdict", "why", "history")
 FEW_CELLS, LISTED = 12, 420  # a run of so few cells is listed whole; so many letters of a list are shown
 
@@ -139,9 +140,9 @@ def trials_of(folder):
 
 
 def best(rows):
-    """The first of those with most to tell, None of none. A violated trial without its history still goes before a safe one with it: to show that one
-    instead would be misleading."""
-    return min(rows, key=lambda row: (row["verdict"] != "violated", not row["is_there"]), default=None)
+    """The first of those with most to tell, None of none. A violated trial without its history still goes before a safe one with it, and so does one that
+    was stuck or late: to show that one instead would be misleading."""
+    return min(rows, key=lambda row: (WORST.index(row["verdict"]) if row["verdict"] in WORST else len(WORST), not row["is_there"]), default=None)
 
 
 def chosen(rows, number):

@@ -144,7 +144,7 @@ static const struct lb_cli_option table[] = {
     {"-v", "--verbose", FLAG, LB_ARG_RUN | LB_ARG_HUNT | LB_ARG_JUDGE | LB_ARG_MERGE, NULL,
      "a line for every trial, and all tables at the end (default: how far it is, in a pipe every 30 s; of many cells one screen)",
      AT(verbose)},
-    {"--trial", NULL, COUNT, LB_ARG_TRIAL, "N", "tells trial N (default: the first violated trial)", AT(trial), 1,
+    {"--trial", NULL, COUNT, LB_ARG_TRIAL, "N", "tells trial N (default: the first of the worst)", AT(trial), 1,
      100000},
     {"--trial", NULL, COUNT, LB_ARG_HUNT, "N", "with --from: trial N (default: the first violated trial)", AT(trial), 1,
      100000},

@@ -105,6 +105,8 @@ all_are("of the trials the one with most to tell", [
     ("the first violated", of([trial(1, "safe"), trial(2, "violated"), trial(3, "violated")]), ("2/2", 3)),
     ("with a history", of([trial(1, "violated", there=False), trial(2, "violated")]), ("2/2", 2)),
     ("violated before there", of([trial(1, "safe"), trial(2, "violated", there=False)]), ("2/2", 2)),
+    ("stuck before late before safe", of([trial(1, "safe"), trial(2, "delayed"), trial(3, "stuck")]), ("3/2", 3)),
+    ("late before undecided", of([trial(1, "undecided"), trial(2, "delayed")]), ("2/2", 2)),
     ("else the first there", of([trial(1, "safe", there=False), trial(2, "safe")]), ("2/2", 2)),
     ("counted with as many clients", of([trial(1, "safe", "4"), trial(1, "violated", "8"), trial(2, "safe", "8")]), ("1/8", 2)),
     ("of one number", of([trial(1, "violated"), trial(2, "safe", "4"), trial(2, "violated", "8")], 2), ("2/8", 1)),
