@@ -102,6 +102,26 @@ def wrong_claims(root):
         yield "no claim was found"
 
 
+CELL = re.compile(r"`([a-z0-9-]+)`, `((?:peer:)?[a-z0-9-]+@[a-z0-9.:-]+)`(?: under `([a-z]+)`)?: ([a-z]+)")
+
+
+def played_nowhere(text, cells):
+    """Each `scenario`, `system`: verdict of TEXT that is not among CELLS, with its line."""
+    for number, line in enumerate(text.splitlines(), 1):
+        for scenario, system, guard, verdict in CELL.findall(line):
+            if verdict in VERDICTS and (scenario, system, guard or "none", verdict) not in cells:
+                yield f"{number}: no run in results/ has {scenario} {system} {guard or 'none'} {verdict}"
+
+
+def wrong_cells(root):
+    """A cell that a page names whole was played: that it is expected is not enough."""
+    if len(list(played_nowhere("`a`, `b@c`: safe; `a`, `b@c` under `fence`: safe", {("a", "b@c", "fence", "safe")}))) != 1:
+        yield "a planted cell that no run has was not found"
+    cells = {(c["scenario"].partition("~")[0], c["system"], c["guard"], c["verdict"]) for of in runs(root).values() for c in of}
+    for page in pages(root):
+        yield from (f"{page}:{what}" for what in played_nowhere((root / page).read_text(), cells))
+
+
 def printed_by(command, lockbench, root):
     """What a command above a table prints; None if it fails."""
     words = [lockbench if word == "./bench" else word for word in command.split()]
@@ -202,8 +222,15 @@ def write_tables(root, lockbench):
         path.write_text(TABLE.sub(lambda m: f"<!-- table of {m[1]}: {m[2]} -->\n{printed_by(m[2], lockbench, root) or m[3]}<!-- end of {m[1]} -->", path.read_text()))
 
 
-# Measured before a protocol in it changed: each goes from here when it is played again.
-BEFORE = ("reference", "reference-locks", "reference-peers", "reference-peers-python", "reference-speed")
+ANY = None
+
+# What was measured before its protocol changed, as folder: protocols. Each goes from here when it is played again.
+BEFORE = {
+    "reference": ANY,
+    "reference-peers": ANY,
+    "reference-peers-python": ("zk-rw",),
+    "reference-speed": ANY,
+}
 
 
 def played(root):
@@ -215,11 +242,11 @@ def played(root):
         yield from (("reference-hunt", sitting["tool"]["commit"], [system]) for sitting in hunt.sittings)
 
 
-def unlike(sittings, sources):
-    """Of SITTINGS, each protocol whose SOURCES {commit: texts} differ between two of their folders, with the digests."""
+def unlike(sittings, sources, before):
+    """Of SITTINGS without what is BEFORE, each protocol whose SOURCES {commit: texts} differ between two of their folders, with the digests."""
     found = {}
     for folder, commit, systems in sittings:
-        for name in {digest.FOREIGN if system.startswith("peer:") else system.partition("@")[0] for system in systems}:
+        for name in {digest.FOREIGN if system.startswith("peer:") else system.partition("@")[0] for system in systems} - set(before.get(folder, ())):
             found.setdefault(name, {}).setdefault(digest.of_protocol(sources[commit], name), set()).add(folder)
     for name, of in sorted(found.items()):
         if None in of:
@@ -232,9 +259,12 @@ def wrong_digests(sittings, sources):
     """A protocol is of the same sources wherever its figures stand, in whatever run. What was not committed has no sources to compare."""
     yield from (f"{folder} was made of sources that were not committed" for folder, commit, _ in sittings if commit.endswith("-dirty"))
     planted = {"a": {"x.c": '.name = "x" 1'}, "b": {"x.c": '.name = "x" 2'}}
-    if not list(unlike([("one", "a", ["x@none"]), ("two", "b", ["x@none"])], planted)):
+    two = [("one", "a", ["x@none"]), ("two", "b", ["x@none"])]
+    if not list(unlike(two, planted, {})):
         yield "a planted protocol of two digests was not found"
-    yield from unlike([one for one in sittings if one[0] not in BEFORE and not one[1].endswith("-dirty")], sources)
+    if list(unlike(two, planted, {"one": ("x",)})):
+        yield "a planted protocol that was measured before was found"
+    yield from unlike([one for one in sittings if BEFORE.get(one[0], ()) is not ANY and not one[1].endswith("-dirty")], sources, BEFORE)
 
 
 MOST_FILES, MOST_BYTES = 200, 8_000_000
@@ -253,6 +283,7 @@ def main():
     if "--write" in sys.argv:
         return write_tables(root, lockbench)
     tap.check("each verdict in README.md and docs/ is a cell of a published run", list(wrong_claims(root)))
+    tap.check("each cell that a page names whole was played", list(wrong_cells(root)))
     tap.check("each table is what its command prints", list(wrong_tables(root, lockbench)))
     tap.check("each table out of results/, and of the paper, names the versions of the servers", [*wrong_versions(root), *wrong_captions(root)])
     tap.check("who compares hand-offs says what that of a lock that polls is", list(wrong_handoffs(root)))
