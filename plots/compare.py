@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""compare.py [--json] [--anyway] A B | RUN - what run B did faster or slower than run A; or of one run the variants of a scenario beside the first of them, and servers of
-another version beside the first (`-b redis-token@redis,redis-token@redis:valkey-9.1`), whose verdicts are compared, too.
+"""compare.py [--json] [--anyway] A B | RUN - what run B did faster or slower than run A, and which verdicts of A it did not reproduce; or of one run the variants of a
+scenario beside the first of them, and servers of another version beside the first (`-b redis-token@redis,redis-token@redis:valkey-9.1`), and their verdicts.
 
 Only trials that were decided safe count, and whose rate had settled: what did not exclude has no speed. The words follow from the interval alone, which knows the spread of the repeats of a run. It
 does not know what changed on the machine between two runs, so two values of a setting are better interleaved in one run (`-s KEY=X,Y`), and two builds better run in
@@ -8,7 +8,7 @@ turns (`--against`). A folder of such rounds has runs named 1, 2, 3 ... What was
 
 Runs of other machines or settings are refused with what differs, for a ratio of two causes would be quoted as if it were one; --anyway compares them all the same.
 
-Exit: 0 nothing is slower, 3 something is, or a version has another verdict, 4 too few repeats for all of it, 2 bad input or not comparable, 5 a package is missing.
+Exit: 0 nothing is slower, 3 something is, or a cell has another verdict, 4 too few repeats for all of it, 2 bad input or not comparable, 5 a package is missing.
 """
 
 import argparse
@@ -243,6 +243,7 @@ class Comparison:
     left_out: dict = dataclasses.field(default_factory=dict)
     verdicts: list = dataclasses.field(default_factory=list)  # {scenario, guard, and of A and B each system, servers, verdict, count}
     same_verdicts: int = 0
+    races: int = 0  # verdicts that differ where a race decides
 
     def count(self, difference):
         return sum(row.difference == difference for row in self.rows)
@@ -262,19 +263,44 @@ def compare_cell(c, a, a_cell, b, b_cell):
         c.left_out[f"{'.'.join(b_cell[:3])}, {clients(b_cell)}: " + (f"{bad[0][0]} in {bad[0][1]}" if bad else "no trial was decided and settled in both")] = None
 
 
-def compare_verdicts(c, run):
-    """Of servers of several versions in one run. What was not decided says nothing."""
-    told = lambda cell: {"system": cell["system"], "servers": (run.run.get("servers") or {}).get(cell["system"].partition("@")[2], "?"), "verdict": cell["verdict"],  # noqa: E731
-                         "count": cell.get(cell["verdict"], cell["decided"]) if cell["verdict"] != "safe" else cell["decided"], "decided": cell["decided"]}
-    for (scenario, system, guard), cell in run.cells.items():
-        first = run.first_version(system)
-        other = run.cells.get((scenario, first, guard))
-        if not first or not other or "undecided" in (cell["verdict"], other["verdict"]) or not cell["decided"] or not other["decided"]:
+VERDICT_OF = "verdict of "
+BAD = ("violated", "stuck", "delayed")
+
+
+def told(run, cell):
+    """What a line says of one side."""
+    servers = (run.run.get("servers") or {}).get(cell["system"].partition("@")[2], "?")
+    count = cell["decided"] if cell["verdict"] == "safe" else sum(cell.get(name) or 0 for name in BAD if cell["verdict"] in (name, "mixed"))
+    return {"system": cell["system"], "servers": servers, "verdict": cell["verdict"], "count": count, "decided": cell["decided"]}
+
+
+def compare_verdict(c, a, other, b, cell):
+    """What was not decided says nothing, and a race may go either way."""
+    if "undecided" in (cell["verdict"], other["verdict"]) or not cell.get("decided") or not other.get("decided"):
+        return
+    if cell["verdict"] == other["verdict"]:
+        c.same_verdicts += 1
+    elif "race" in (cell.get("expected"), other.get("expected")):
+        c.races += 1
+    else:
+        c.verdicts.append({"scenario": cell["scenario"], "guard": cell["guard"], "a": told(a, other), "b": told(b, cell)})
+
+
+def compare_verdicts(c, a, b):
+    """Of two runs, or of servers of several versions in one. A round of --against has one trial of each cell, which is no verdict."""
+    if a.rounds or b.rounds:
+        return
+    for (scenario, system, guard), cell in b.cells.items():
+        first = system if a is not b else b.first_version(system)
+        key, other_key = (scenario, system, guard), (scenario, first, guard)
+        other = a.cells.get(other_key)
+        if not first or not other:
             continue
-        if cell["verdict"] == other["verdict"]:
-            c.same_verdicts += 1
+        differs = next(cells_differ(a, other_key, b, key), None) if a is not b else None
+        if differs:
+            c.left_out[f"{VERDICT_OF}{'.'.join(key)}: {differs}"] = None
         else:
-            c.verdicts.append({"scenario": scenario, "guard": guard, "a": told(other), "b": told(cell)})
+            compare_verdict(c, a, other, b, cell)
 
 
 def beside(a, b, cell):
@@ -289,8 +315,7 @@ def beside(a, b, cell):
 
 def compare(a, b):
     c = Comparison()
-    if a is b:
-        compare_verdicts(c, a)
+    compare_verdicts(c, a, b)
     for cell in b.groups:
         other = beside(a, b, cell)
         if other is None:
@@ -318,18 +343,21 @@ def lines_of(row):
     return f"{text}: a value is 0" if row.difference == "unknown" else text
 
 
-def tell_verdicts(c):
-    """Where versions agree, the count alone is said."""
-    total = len(c.verdicts) + c.same_verdicts
+def tell_verdicts(c, sides):
+    """Where they agree, the count alone is said."""
+    of = "in B" if len(sides) == 2 else "on servers of another version"
+    total = len(c.verdicts) + c.same_verdicts + c.races
     if total:
-        print(f"{len(c.verdicts)} of {total} cells have another verdict on servers of another version")
+        print(f"{len(c.verdicts)} of {total} cells have another verdict {of}" + (f", and {c.races} in which a race decides" if c.races else ""))
     for row in c.verdicts:
         print(f"  {row['scenario']}, guard {row['guard']}: " + "; ".join(f"{side['system']} ({side['servers']}) {side['verdict']} {side['count']} of {side['decided']}" for side in (row["a"], row["b"])))
 
 
 def tell(c, sides):
-    tell_verdicts(c)
+    tell_verdicts(c, sides)
     if not c.rows:
+        left = [line.removeprefix(VERDICT_OF) for line in c.left_out if line.startswith(VERDICT_OF)]
+        print(*([f"not compared: {len(left)} of other settings, the first: {left[0]}"] if left else []), sep="\n", end="\n" if left else "")
         return
     unknown = c.count("unknown")
     print(f"{c.count('slower')} of {len(c.rows)} metric{'' if len(c.rows) == 1 else 's'} slower, {c.count('faster')} faster, {c.count('same')} cannot be told apart"
@@ -361,7 +389,7 @@ def tell_json(c):
              "unit": UNITS[r.metric], "a": r.a, "b": r.b, "a_repeats": r.a_repeats, "b_repeats": r.b_repeats, "paired": r.paired, "ratio": r.ratio, "low": r.low,
              "high": r.high, "difference": r.difference} for r in c.rows]
     counts = {word: c.count(word) for word in ("slower", "faster", "same", "unknown")}
-    print(json.dumps(counts | {"differs": list(c.differs), "left_out": list(c.left_out), "verdicts": c.verdicts, "same_verdicts": c.same_verdicts, "rows": rows}, indent=1))
+    print(json.dumps(counts | {"differs": list(c.differs), "left_out": list(c.left_out), "verdicts": c.verdicts, "same_verdicts": c.same_verdicts, "races": c.races, "rows": rows}, indent=1))
 
 
 def refuse(*lines):
@@ -384,7 +412,7 @@ def main():
     except NoNumpy as missing:
         print(missing, file=sys.stderr)
         return 5
-    has_verdicts = bool(c.verdicts or c.same_verdicts)
+    has_verdicts = bool(c.verdicts or c.same_verdicts or c.races)
     if not c.rows and len(sides) == 1 and not c.left_out and not has_verdicts:
         return refuse("compare: this run has no variants of a scenario and no servers of two versions: expected two results folders, or a run of "
                       f"`{report.called()} run SCENARIO -s KEY=VALUE,VALUE`")

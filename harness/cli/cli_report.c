@@ -106,11 +106,12 @@ const struct lb_cli_command lb_command_compare = {
     compare_command,
     LB_ARG_JSON | LB_ARG_ANYWAY,
     "A B|RUN",
-    "says what one run did faster or slower than another",
-    "A, B and RUN are results folders. The variants of a scenario in one RUN (`run SCENARIO -s KEY=VALUE,VALUE`) are\n"
+    "says what one run did faster or slower than another, or which verdicts differ",
+    "A, B and RUN are results folders. Verdicts of A and B are compared where both decided a cell, also on other machines\n"
+    "and versions; a race may go either way. The variants of a scenario in one RUN (`run SCENARIO -s KEY=VALUE,VALUE`) are\n"
     "compared with the first of them; they were measured side by side, so prefer that to two runs. So are servers of\n"
     "several versions (`-b LOCK@TOPOLOGY,LOCK@TOPOLOGY:ORIGIN`), and their verdicts, too.\n"
-    "exit: 0 nothing is slower, 3 something is, or a version has another verdict, 4 too few repeats to say, 2 nothing to compare, or refused, 5 numpy is missing\n"};
+    "exit: 0 nothing is slower, 3 something is, or a cell has another verdict, 4 too few repeats to say, 2 nothing to compare, or refused, 5 numpy is missing\n"};
 
 static int report_command(const struct lb_args *args) {
   if (args->word_count != 1) return lb_complain(LB_EXIT_USAGE, "report: expected one results folder");

@@ -110,6 +110,26 @@ def versions():
     tap.check("the speed of a version stands beside that of the first", equal([(r.a_cell[1], r.b_cell[1], r.difference) for r in c.rows if r.metric == "grants_per_s"], [("x@y", "x@y:new", "faster")]))
 
 
+def verdicts():
+    """What a second run of the same cells reproduced, on a machine with other servers and without a file of trials."""
+    def cells(**verdict_of):
+        return [{"scenario": "fault", "system": f"{lock}@y", "guard": "none", "verdict": verdict, "trials": 5, "decided": 0 if verdict == "undecided" else 5, "undecided": 0,
+                 "expected": "race" if lock == "lucky" else "safe", "upper95": 0.45, "violated": 2 if verdict == "mixed" else 0, "stuck": 5 if verdict == "stuck" else 0}
+                for lock, verdict in verdict_of.items()]
+
+    def side(name, servers, steps="kill primary", **verdict_of):
+        return compare.Side(write(os.path.join(place.dir, name), [], [{"name": "fault", "steps": [steps]}], cells=cells(**verdict_of), servers={"y": servers}))
+
+    place = Place()
+    c = compare.compare(side("a", "s 1", x="safe", y="stuck", lucky="safe", late="undecided", gone="safe"), side("bb", "s 2", x="mixed", y="stuck", lucky="mixed", late="safe", new="safe"))
+    tap.check("a verdict that the other run does not have is named with both", equal(
+        [(r["a"]["system"], r["a"]["servers"], r["a"]["verdict"], r["a"]["count"], r["b"]["servers"], r["b"]["verdict"], r["b"]["count"]) for r in c.verdicts],
+        [("x@y", "s 1", "safe", 5, "s 2", "mixed", 2)]))
+    tap.check("the others are counted: the same, and races; not what one of them has not decided or not played", equal((c.same_verdicts, c.races), (1, 1)))
+    c = compare.compare(side("c", "s 1", x="safe"), side("dd", "s 1", "wait 1s", x="stuck"))
+    tap.check("nor what was asked otherwise, which is said", equal((c.verdicts, list(c.left_out)), ([], ['verdict of fault.x@y.none: fault.steps: ["kill primary"] in A, ["wait 1s"] in B'])))
+
+
 def floors():
     """Two runs of which the machine of the second is half as fast: the lock is as near to its floor as before."""
     def side(rate, share):
@@ -245,7 +265,7 @@ def intervals():
 
 
 def main():
-    for part in (versions, floors, words, which_trials, what_differs, one_run, in_turn, bad_folders, intervals):
+    for part in (versions, verdicts, floors, words, which_trials, what_differs, one_run, in_turn, bad_folders, intervals):
         with contextlib.redirect_stderr(io.StringIO()):
             part()
     return tap.end()
