@@ -23,6 +23,7 @@ import shutil
 import sys
 import tarfile
 
+import chosen
 import ending
 import figure
 import hunt_folder
@@ -140,7 +141,7 @@ def write_latency(run, source, target):
 
 
 def copy_histories(run, source, target, each):
-    """That of the first violated trial of the cell that the figure `violation` shows; with `each` that of the first bad trial of each cell."""
+    """That of the first violated trial of the cell that the figure `violation` shows; with `each` that of the trial of each cell that `explain` tells."""
     os.makedirs(os.path.join(target, "histories"))
     try:
         shown = violation.default_cell(run)
@@ -148,12 +149,15 @@ def copy_histories(run, source, target, each):
         shown = {}
     cells = {tuple(cell[name] for name in PLACE) for cell in run["cells"] if each and cell["verdict"] in BAD}
     cells.add(tuple(shown.get(name) for name in PLACE))
+    found = {}
     with open(os.path.join(source, "trials.csv"), newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             place = tuple(row[name] for name in PLACE)
             if place in cells and row["verdict"] in BAD and row["history"] and os.path.exists(os.path.join(source, row["history"])):
-                shutil.copy(os.path.join(source, row["history"]), os.path.join(target, row["history"]))
-                cells.remove(place)
+                found.setdefault(place, []).append(row)
+    for rows in found.values():
+        worst = min(rows, key=lambda row: chosen.WORST.index(row["verdict"]))
+        shutil.copy(os.path.join(source, worst["history"]), os.path.join(target, worst["history"]))
 
 
 def publish_run(source, target, options):

@@ -59,7 +59,7 @@ def listing(words):
 
 def counted(run_dir, cells):
     trials, faults = [decided(c) for c in cells], [c["decided_faults"] for c in cells]
-    return f"({run_dir}, {range_of(trials)} trials each, 95 % intervals; a fault counts if the lock was granted to somebody before the next one: {range_of(faults)}. Each lock met the faults that mean something there; none reaches three of five servers, or leaves a client only three.)"
+    return f"({run_dir}, {range_of(trials)} trials each, 95 % intervals; a fault counts if the lock was granted to somebody before the next one: {range_of(faults)}. Each lock met the faults that mean something there; none reaches three of five servers or leaves a grant on only three.)"
 
 
 def apart(cells):
@@ -68,6 +68,13 @@ def apart(cells):
         above = {a["system"]: [f"`{b['system']}`" for b in cells if percent(a[f"{name}_low"]) > percent(b[f"{name}_high"])] for a in cells}
         said = [f"`{system}` lies above {listing(others)}" for system, others in above.items() if others]
         yield f"{head}: {'; '.join(said) or 'any two overlap'}."
+
+
+def stuck(cells):
+    """Who stood still for good in some trials: nobody was granted there after the faults that followed."""
+    found = [f"`{c['system']}` ({c['stuck']} of {decided(c)})" for c in cells if c["stuck"]]
+    if found:
+        yield f"Stuck, so that fewer faults could tell: {listing(found)}."
 
 
 def under_deadline(cells, plain):
@@ -105,9 +112,8 @@ def main():
         print("| " + " | ".join(line) + " |" if line[0] != "---" else "|" + "---|" * len(HEAD))
     print("\n" + counted(folder, plain))
     print(*apart(plain))
-    stuck = [f"`{c['system']}` ({c['stuck']} of {decided(c)})" for c in plain if c["stuck"]]
-    if stuck:
-        print(f"Stuck, so that fewer faults could tell: {listing(stuck)}.")
+    for line in stuck(plain):
+        print(line)
     if guarded:
         print(under_deadline(guarded, plain))
     print(run_folder.versions_line(run, [c["system"] for c in plain]))

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 """test-printed.py [--write] LOCKBENCH - what README.md and docs/ print stands in results/: their tables are what their commands print, and each verdict is a cell of a run there.
 
-A claim has one of three forms: `scenario`, `scenario`: verdict; `guard`: verdict in `scenario`; and `lock`: verdict, which is of the museum. In a table, the locks in the
+A claim has one of four forms: `scenario`, `system`: verdict, which is a whole cell; `scenario`, `scenario`: verdict; `guard`: verdict in `scenario`; and `lock`: verdict, which is of the museum. In a table, the locks in the
 first cell of the row are meant. Of a run whose sources were not committed, and of a cell that did not come out as expected, nothing may be printed. `./bench` of a command
 is LOCKBENCH. Speaks TAP. With `--write` it writes the tables into the pages instead.
 """
@@ -102,7 +102,7 @@ def wrong_claims(root):
         yield "no claim was found"
 
 
-CELL = re.compile(r"`([a-z0-9-]+)`, `((?:peer:)?[a-z0-9-]+@[a-z0-9.:-]+)`(?: under `([a-z]+)`)?: ([a-z]+)")
+CELL = re.compile(r"`([a-z0-9-]+)`, `((?:peer:)?[a-z0-9-]+@[a-z0-9.:-]+)`(?: under `([a-z]+)`)?: \*{0,2}([a-z]+)")
 
 
 def played_nowhere(text, cells):
@@ -117,6 +117,8 @@ def wrong_cells(root):
     """A cell that a page names whole was played: that it is expected is not enough."""
     if len(list(played_nowhere("`a`, `b@c`: safe; `a`, `b@c` under `fence`: safe", {("a", "b@c", "fence", "safe")}))) != 1:
         yield "a planted cell that no run has was not found"
+    if not list(played_nowhere((root / "docs/claims.md").read_text(), ())):
+        yield "docs/claims.md: no cell was found"
     cells = {(c["scenario"].partition("~")[0], c["system"], c["guard"], c["verdict"]) for of in runs(root).values() for c in of}
     for page in pages(root):
         yield from (f"{page}:{what}" for what in played_nowhere((root / page).read_text(), cells))

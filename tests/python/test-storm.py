@@ -68,11 +68,17 @@ def of_ranking(cells):
     return [] if both.endswith("any two overlap.") and "`redis-token@sentinel`" in first and "`redlock@redis-x5`" in others and "redis-token" not in others else [both, within]
 
 
+def of_stuck(cells):
+    said = list(storm.stuck([*storm.chosen(cells, "none", list(KNOWN)[:1]), cells[0] | {"system": "a@b", "stuck": 2, "trials": 5, "undecided": 1}]))
+    return [] if said == ["Stuck, so that fewer faults could tell: `a@b` (2 of 4)."] else said or ["nobody"]
+
+
 def main():
     cells = run_folder.load_run(RUN)["cells"]
     tap.check("the published run has these counts, faults and servers", of_counts(cells))
     tap.check("no effective number is above the number counted", of_overlaps(cells))
     tap.check("who is violated under deadline is named", of_naming(cells))
+    tap.check("who stood still is named", of_stuck(cells))
     tap.check("whose intervals do not overlap is named", of_ranking(cells))
     sys.exit(tap.end())
 
