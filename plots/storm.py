@@ -59,7 +59,7 @@ def listing(words):
 
 def counted(run_dir, cells):
     trials, faults = [decided(c) for c in cells], [c["decided_faults"] for c in cells]
-    return f"({run_dir}, {range_of(trials)} trials each, 95 % intervals; a fault counts if the lock was granted to somebody before the next one: {range_of(faults)}. Each lock met the faults that mean something there; none reaches three of five servers or leaves a grant on only three.)"
+    return f"({run_dir}, {range_of(trials)} trials each, 95 % intervals; a fault counts if the lock was granted to somebody before the next one: {range_of(faults)}. Each lock met the faults that mean something there, of one client or server at a time.)"
 
 
 def apart(cells):
