@@ -20,7 +20,6 @@ import sys
 import ending
 import run_folder
 
-WORST = ("violated", "stuck", "delayed")
 COLUMNS = ("scenario", "system", "guard", "clients", "trial", "seed", "verdict", "why", "history")
 FEW_CELLS, LISTED = 12, 420  # a run of so few cells is listed whole; so many letters of a list are shown
 
@@ -142,7 +141,7 @@ def trials_of(folder):
 def best(rows):
     """The first of those with most to tell, None of none. A violated trial without its history still goes before a safe one with it, and so does one that
     was stuck or late: to show that one instead would be misleading."""
-    return min(rows, key=lambda row: (WORST.index(row["verdict"]) if row["verdict"] in WORST else len(WORST), not row["is_there"]), default=None)
+    return min(rows, key=lambda row: (run_folder.how_bad(row["verdict"]), not row["is_there"]), default=None)
 
 
 def chosen(rows, number):

@@ -264,13 +264,12 @@ def compare_cell(c, a, a_cell, b, b_cell):
 
 
 VERDICT_OF = "verdict of "
-BAD = ("violated", "stuck", "delayed")
 
 
 def told(run, cell):
     """What a line says of one side."""
     servers = (run.run.get("servers") or {}).get(cell["system"].partition("@")[2], "?")
-    count = cell["decided"] if cell["verdict"] == "safe" else sum(cell.get(name) or 0 for name in BAD if cell["verdict"] in (name, "mixed"))
+    count = cell["decided"] if cell["verdict"] == "safe" else sum(cell.get(name) or 0 for name in run_folder.WORST if cell["verdict"] in (name, "mixed"))
     return {"system": cell["system"], "servers": servers, "verdict": cell["verdict"], "count": count, "decided": cell["decided"]}
 
 
@@ -345,10 +344,11 @@ def lines_of(row):
 
 def tell_verdicts(c, sides):
     """Where they agree, the count alone is said."""
-    of = "in B" if len(sides) == 2 else "on servers of another version"
-    total = len(c.verdicts) + c.same_verdicts + c.races
+    of, total = "in B" if len(sides) == 2 else "on servers of another version", len(c.verdicts) + c.same_verdicts + c.races
+    in_a = sum(bool(cell.get("decided")) for cell in sides[0].cells.values()) if len(sides) == 2 else 0
     if total:
-        print(f"{len(c.verdicts)} of {total} cells have another verdict {of}" + (f", and {c.races} in which a race decides" if c.races else ""))
+        print(f"{len(c.verdicts)} of {total} cells have another verdict {of}" + (f", and {c.races} in which a race decides" if c.races else "")
+              + (f"; {in_a - total} more were decided in A alone, or asked otherwise" if in_a > total else ""))
     for row in c.verdicts:
         print(f"  {row['scenario']}, guard {row['guard']}: " + "; ".join(f"{side['system']} ({side['servers']}) {side['verdict']} {side['count']} of {side['decided']}" for side in (row["a"], row["b"])))
 
@@ -357,7 +357,8 @@ def tell(c, sides):
     tell_verdicts(c, sides)
     if not c.rows:
         left = [line.removeprefix(VERDICT_OF) for line in c.left_out if line.startswith(VERDICT_OF)]
-        print(*([f"not compared: {len(left)} of other settings, the first: {left[0]}"] if left else []), sep="\n", end="\n" if left else "")
+        if left:
+            print(f"not compared: {len(left)} of other settings, the first: {left[0]}")
         return
     unknown = c.count("unknown")
     print(f"{c.count('slower')} of {len(c.rows)} metric{'' if len(c.rows) == 1 else 's'} slower, {c.count('faster')} faster, {c.count('same')} cannot be told apart"

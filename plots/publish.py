@@ -23,7 +23,6 @@ import shutil
 import sys
 import tarfile
 
-import chosen
 import ending
 import figure
 import hunt_folder
@@ -34,7 +33,7 @@ import violation
 
 PLACE = ("scenario", "system", "guard")
 NAMES = (*PLACE, "verdict")  # of a cell: always there
-BAD = ("violated", "stuck", "delayed", "mixed")
+BAD = (*run_folder.WORST, "mixed")
 CAME_TO = {*NAMES, "trials", "decided", "violated", "stuck", "delayed", "undecided", "upper95", "double_holds", "within_lease", "premises_observed", "expected", "as_expected", "predicted", "rule", "reason",
            "why", "note"}
 READ_OFF = (0.5, 0.99)  # of every histogram, by paper/numbers
@@ -156,7 +155,7 @@ def copy_histories(run, source, target, each):
             if place in cells and row["verdict"] in BAD and row["history"] and os.path.exists(os.path.join(source, row["history"])):
                 found.setdefault(place, []).append(row)
     for rows in found.values():
-        worst = min(rows, key=lambda row: chosen.WORST.index(row["verdict"]))
+        worst = min(rows, key=lambda row: run_folder.how_bad(row["verdict"]))
         shutil.copy(os.path.join(source, worst["history"]), os.path.join(target, worst["history"]))
 
 

@@ -13,6 +13,7 @@ import ending
 
 VERDICTS = ("safe", "violated", "stuck", "delayed", "mixed", "undecided", "skipped", "n/a")
 GUARDS = ("none", "deadline", "signal", "recheck", "claim", "fence")
+WORST = ("violated", "stuck", "delayed")  # what a lock did wrong, the worst first
 BadInput = ending.BadInput
 
 
@@ -123,6 +124,11 @@ def typed(run):
     if isinstance(run.get("seed"), int) and not any(word == "--seed" or word.startswith("--seed=") for word in words):
         words += ["--seed", str(run["seed"])]
     return words
+
+
+def how_bad(verdict):
+    """0 is the worst; what is not wrong, or not known, is all the same."""
+    return WORST.index(verdict) if verdict in WORST else len(WORST)
 
 
 def only_verdicts(run_dir):
