@@ -51,7 +51,7 @@
  * snapshot or a number. A client that hangs keeps the lock as long as it hangs; with the option `idle_timeout`
  * (idle_in_transaction_session_timeout) the server ends it after the ttl, and then it is a lease, with all that breaks
  * a lease: the client may go on working. The client sets it for its session. Behind a pooler of transactions that
- * is one server process of many, so another transaction may idle for ever: ALTER ROLE sets it for all.
+ * is one server process of many, so another transaction may idle for ever; SET LOCAL in each would reach it.
  *
  * The number: with `fence` it is drawn in the transaction that holds, which commits with the release. So what the
  * sequence writes about it need not be on disk when the number is used: a server that dies may give it out again.
