@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 """test-docs.py - the site (setup/docs): every page and every published run is there, each link leads somewhere, and nothing comes from the network. Speaks TAP."""
 import html
+import importlib.machinery
+import importlib.util
 import json
 import os
 import pathlib
@@ -82,10 +84,22 @@ def not_found(site):
             yield name
 
 
+def wrong_abstract():
+    """What stands for a run, with its number in it, goes where there is no such run."""
+    loader = importlib.machinery.SourceFileLoader("docs", str(tap.ROOT / "setup/docs"))
+    docs = importlib.util.module_from_spec(importlib.util.spec_from_loader("docs", loader))
+    loader.exec_module(docs)
+    text = r"\begin{abstract}\LB{a} locks. \WhenRun{hunt}{A hunt of \LB{hunt.timelines} timelines. }Done.\end{abstract}"
+    for numbers, wanted in ((r"\LBset{a}{two}", "two locks. Done."), ("\\LBset{a}{two}\n\\LBset{hunt.timelines}{9}\n\\LBhas{hunt}", "two locks. A hunt of 9 timelines. Done.")):
+        if docs.abstract(text, numbers) != wanted:
+            yield f"{docs.abstract(text, numbers)!r}, expected {wanted!r}"
+
+
 def main():
+    tap.check("the abstract is that of the runs there are", list(wrong_abstract()))
     if not pathlib.Path("/usr/lib/python3/dist-packages/mkdocs").exists():
-        print("1..0 # SKIP no mkdocs: ./bench docs installs it")
-        return 0
+        tap.check("the site is built", [], unless="no mkdocs: ./bench docs installs it")
+        return tap.end()
     with tempfile.TemporaryDirectory() as folder:
         site = pathlib.Path(folder) / "site"
         done = subprocess.run(["/usr/bin/python3", tap.ROOT / "setup/docs", site, os.path.abspath(sys.argv[1])], capture_output=True, text=True, check=False)

@@ -98,6 +98,7 @@ if [ -e "$root/$committed_hunt" ]; then beside="$beside --hunt $root/$committed_
 # shellcheck disable=SC2086 # words, or none
 call "$python" "$root/paper/numbers" "$root/$committed" "$work/committed" $beside
 holds 'every number that the text asks for is in the runs that paper/RUN names' ended 0
+holds 'paper/runs finds all that paper/RUN names' test "$("$root/paper/runs" 2>&1)" = "$(sed "s,^,$root/," "$root/paper/RUN")"
 holds 'prose about locks stands where the run shows just those' grep -qx '\\LBhas{says.failover.violated}' "$work/committed/numbers.tex"
 plant '\Says{failover}{violated}{redis-token@redis}{One Redis} lost it.'
 # shellcheck disable=SC2086 # words, or none
