@@ -221,12 +221,11 @@ def unasked(cells):
     return found
 
 
-def changing(cells):
-    """The guards under which some cell has another verdict than without one."""
+def telling(cells):
+    """The guards under which some cell has another verdict than without one, or the only one."""
     bare = {(c["scenario"], c["system"]): c["verdict"] for c in cells if c["guard"] == "none"}
-    void = ("n/a", "skipped", "undecided", None)
-    found = {c["guard"] for c in cells if c["verdict"] not in void
-             and bare.get((c["scenario"], c["system"])) not in (c["verdict"], *void)}
+    found = {c["guard"] for c in cells if c["guard"] != "none" and c["verdict"] not in ("n/a", "skipped", "undecided")
+             and bare.get((c["scenario"], c["system"])) not in (c["verdict"], "skipped", "undecided")}
     return run_folder.guards_in_order(found)
 
 
@@ -246,7 +245,7 @@ def data_of(run_dir, run, trials, taken=0):
         "id": run["id"], "called": called(), "place": place_of(run_dir), "glyphs": {v: look[2] for v, look in style.VERDICTS.items()},
         "scenarios": [{"name": s["name"], "plain": int(not s.get("varied")), "title": s.get("title"), "theme": theme_of(s), "question": s.get("question"),
                        "steps": part(s, "steps", list)} for s in run["scenarios"]],
-        "systems": (systems := list(dict.fromkeys(c["system"] for c in cells))), "servers": part(run, "servers", dict), "libraries": libraries_of(run, systems), "guards": guards, "changing": changing(cells),
+        "systems": (systems := list(dict.fromkeys(c["system"] for c in cells))), "servers": part(run, "servers", dict), "libraries": libraries_of(run, systems), "guards": guards, "telling": telling(cells),
         "cells": [cell_data(c, rows, texts) for c in cells],
         "speed": curves.of(run_dir, run), "texts": texts.all,
     }

@@ -129,7 +129,7 @@
   };
 
   const drawGuards = (tight) => {
-    const guards = data.changing, systems = new Set(wantedSystems());
+    const guards = data.telling, systems = new Set(wantedSystems());
     const decided = (cell) => cell && !["n/a", "skipped", "undecided"].includes(cell.v);
     const changes = (s, y) => guards.some((g) => decided(cellAt(s, y, g)) && decided(cellAt(s, y, "none")) && cellAt(s, y, g).v !== cellAt(s, y, "none").v);
     const rows = data.cells.filter((cell) => cell.g === "none" && systems.has(cell.y) && wantedScenario(cell.s) && changes(cell.s, cell.y));
@@ -141,7 +141,7 @@
       el("tbody", {}, ...rows.map((row) => el("tr", {}, headOf(row.s, row.y), ...names.map((g) => tdOf(cellAt(row.s, row.y, g), tight))))));
   };
 
-  const draw = () => { drawVerdicts(); fit(drawTruth, $("truth"), wantedSystems().length); fit(drawGuards, $("guarded"), data.changing.length); };
+  const draw = () => { drawVerdicts(); fit(drawTruth, $("truth"), wantedSystems().length); fit(drawGuards, $("guarded"), data.telling.length); };
 
   const drawVerdicts = () => {
     const counts = new Map();
@@ -184,7 +184,7 @@
     }
   };
   const openFilter = () => {
-    const guards = data.guards.includes("none") ? ["none", ...data.changing] : data.guards;
+    const guards = data.guards.includes("none") ? ["none", ...data.telling] : data.guards;
     const versions = [...new Set(data.systems.flatMap(versionsOf))].sort((a, b) => a.localeCompare(b, "en", {numeric: true})), peers = Object.entries(data.libraries);
     options("guard", guards.map((g) => [g, g]));
     options("servers", versions.length > 1 ? [["", "any"], ...versions.map((v) => [v, v])] : [["", "any"]]);

@@ -61,7 +61,7 @@ def expected(work, modules, chromium):
             "verdict": report.headline(run),
             "cells": sum(c["g"] == "none" and c["v"] != "n/a" for c in data["cells"]), "cell": cell, "length": float(row["double_hold_ms"]),
             "lanes": story["lanes"], "holds": len(story["holds"]), "wrong": [line[3] for line in story["story"] if line[3]],
-            "sum": story["end"], "again": story["again"], "changing": data["changing"]}
+            "sum": story["end"], "again": story["again"], "telling": data["telling"]}
 
 
 def main():

@@ -303,9 +303,9 @@ def check_cells():
         address=([link for link in page.links() if "#" in link and link != "#truth"], ["#cell=s.a%40t.none", "#cell=s.c%40t.none"])))
     data = page_of(run_of([cell("plain"), cell("guarded", guard="fence", fenced_off=3, refused=2, stopped_told_no=1),
                            cell("guarded", verdict="violated", violated=1, lost_updates=1, stale_writes=4, refused=0),
-                           cell("plain", guard="recheck"), cell("guarded", guard="claim", verdict="n/a")])).data()
-    tap.check("guards that change a verdict are named, with the damage", wrong(
-        changing=(data["changing"], ["fence"]), damage=([c.get("d") for c in data["cells"] if c["g"] == "fence"], ["2 refused, 1 told no"])))
+                           cell("plain", guard="recheck"), cell("guarded", guard="claim", verdict="n/a"), cell("only", verdict="n/a"), cell("only", guard="deadline")])).data()
+    tap.check("guards that change a verdict, or have the only one, are named, with the damage", wrong(
+        telling=(data["telling"], ["deadline", "fence"]), damage=([c.get("d") for c in data["cells"] if c["g"] == "fence"], ["2 refused, 1 told no"])))
 
 
 def check_campaigns():
