@@ -89,7 +89,7 @@ def wrong_abstract():
     loader = importlib.machinery.SourceFileLoader("docs", str(tap.ROOT / "setup/docs"))
     docs = importlib.util.module_from_spec(importlib.util.spec_from_loader("docs", loader))
     loader.exec_module(docs)
-    text = r"\begin{abstract}\LB{a} locks. \WhenRun{hunt}{A hunt of \LB{hunt.timelines} timelines. }Done.\end{abstract}"
+    text = r"\begin{abstract}\LB{a} locks. \WhenRun{hunt}{A hunt of \LB{hunt.timelines} timelines. }Done (Section~\ref{sec:a}).\end{abstract}"
     for numbers, wanted in ((r"\LBset{a}{two}", "two locks. Done."), ("\\LBset{a}{two}\n\\LBset{hunt.timelines}{9}\n\\LBhas{hunt}", "two locks. A hunt of 9 timelines. Done.")):
         if docs.abstract(text, numbers) != wanted:
             yield f"{docs.abstract(text, numbers)!r}, expected {wanted!r}"
