@@ -152,8 +152,8 @@ await check("the guards that change something can be chosen, and stand side by s
   const guards = await page.locator("#guard option").allTextContents();
   await page.locator("#guard").selectOption(guards[1]);
   const ids = await page.locator("#truth td a").evaluateAll((nodes) => nodes.map((node) => node.dataset.id));
-  return all(same(guards, ["none", ...want.changing]), ids.length > 0 && ids.every((id) => id.endsWith(`.${guards[1]}`)) || ids,
-    same((await page.locator("#guarded thead th[scope=col]").allTextContents()).slice(1), want.changing));
+  return all(same(guards, ["none", ...want.telling]), ids.length > 0 && ids.every((id) => id.endsWith(`.${guards[1]}`)) || ids,
+    same((await page.locator("#guarded thead th[scope=col]").allTextContents()).slice(1), want.telling));
 });
 await page.close();
 
