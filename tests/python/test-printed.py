@@ -228,7 +228,6 @@ ANY = None
 
 # What was measured before its protocol changed, as folder: protocols. Each goes from here when it is played again.
 BEFORE = {
-    "reference": ANY,
     "reference-peers": ANY,
     "reference-peers-python": ("zk-rw",),
     "reference-speed": ANY,
