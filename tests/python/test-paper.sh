@@ -129,6 +129,7 @@ for c in cells:
     assert keys[key] == f"{c['violated']}/{c['trials'] - c['undecided']}", (key, keys[key])
 assert keys["count.violated"] == str(sum(c["verdict"] == "violated" for c in cells))
 assert keys["count.undecided_trials"] == "0"
+assert keys["count.again_trials"] == "0"
 late = [t for t in csv.DictReader(open(f"{run}/trials.csv")) if t["scenario"].startswith("lagging-follower-sweep")]
 assert keys["late.trials"] == str(len(late)) == "90" and keys["late.between"] == keys["late.between_violated"] == "12"
 assert keys["late.outside"] == str(3 * (3 + 6 + 10)) and keys["late.edge"] == str(3 * (3 + 4))  # 433 and 1100 ms are the least that may end a session
