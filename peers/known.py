@@ -169,14 +169,16 @@ def group_of(cell):
 
 
 def loses():
-    """Of each peer of the published runs, without a guard: {one of GROUPS: {scenario: None}}."""
+    """Of each peer of the published runs, without a guard: {one of GROUPS, or "asked": {scenario: None}}."""
     found, cells = {}, []
     for path in sorted(glob.glob(os.path.join(ROOT, "results", "reference-peers*", "run.json"))) + [os.path.join(ROOT, "results", "reference-redisson", "run.json")]:
         cells += run_folder.load_run(pathlib.Path(path).parent)["cells"]
     for cell in cells:
         if not cell["system"].startswith("peer:"):
             continue
-        of = found.setdefault(cell["system"].removeprefix("peer:").partition("@")[0], {group: {} for group in GROUPS})
+        of = found.setdefault(cell["system"].removeprefix("peer:").partition("@")[0], {group: {} for group in (*GROUPS, "asked")})
+        if cell["guard"] == "none" and cell["decided"]:
+            of["asked"][cell["scenario"]] = None
         group = group_of(cell) if cell["guard"] == "none" else None
         if group:
             of[group][cell["scenario"]] = None
@@ -188,14 +190,16 @@ def loses():
 
 def table(peers):
     """A row for each library that is no museum's."""
-    found, rows = loses(), ["| library | algorithm | what goes wrong | its holder hears | page |", "|---|---|---|---|---|"]
+    found, rows = loses(), ["| library | algorithm | asked | what goes wrong | its holder hears | page |", "|---|---|---|---|---|---|"]
     for name, peer in peers.items():
         if "museum" in peer or name == "reference":
             continue
-        wrong = ("%s: %s" % (group, ", ".join("`%s`" % scenario for scenario in each)) for group, each in found.get(name, {}).items() if each)
+        wrong = ("%s: %s" % (group, ", ".join("`%s`" % scenario for scenario in each)) for group, each in found.get(name, {}).items() if each and group in GROUPS)
         wrong = "; ".join(wrong) if name in found else "not published yet"
         pages = ", ".join("[%d](../paper/findings/%s.md)" % pair for pair in enumerate(peer.get("page", "").split(), 1))
-        rows.append("| `%s` %s | `%s` | %s | %s | %s |" % (name, peer["version"], peer["like"], wrong, "a signal" if guard(peer) == "signal" else "nothing", pages))
+        hears = "a signal" if guard(peer) == "signal" else "nothing" + "".join(re.findall(r" \(.*\)$", peer["guard"]))
+        asked = len(found[name]["asked"]) if name in found else "–"
+        rows.append("| `%s` %s | `%s` | %s | %s | %s | %s |" % (name, peer["version"], peer["like"], asked, wrong, hears, pages))
     return rows
 
 

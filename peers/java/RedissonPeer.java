@@ -3,13 +3,14 @@
 // Redisson 4.7.0: RLock, its kin, and RedissonRedLock. Compiled by ./bench peers; its argument says which: watchdog (RLock), lease, fair, fenced, readwrite, redlock, multi (a lock of two keys).
 //
 // Used as https://redisson.pro/docs/data-and-services/locks-and-synchronizers/ says: getLock(name), tryLock(wait, unit) or, with a lease, tryLock(wait, lease, unit), unlock(). The lease
-// and `lockWatchdogTimeout` (30 s by default) are the ttl; all else is as Redisson has it, but that with Sentinel it reads and
-// subscribes at the master (ReadMode.MASTER), so that a trial can see which server a client talks to. A lock's own scripts go to the master in any case.
+// and `lockWatchdogTimeout` (30 s by default) are the ttl; all else is as Redisson has it, but that with Sentinel it reads
+// at the master, too (ReadMode.MASTER; it subscribes there by default), so that a trial can see which server a client talks to. A lock's own scripts go to the master in any case.
 // The page promises: without a lease the watchdog prolongs the hold for as long as the Redisson instance lives, so a crash cannot hang it for ever; with one it ends after the lease; who
 // unlocks is the thread that owns it; a fenced lock's token grows with each grant. Config promises of replicas (checkLockSyncedSlaves): a grant that none has confirmed is none.
 // What breaks it: a lease that ends under its holder; a server that restarts empty; a failover after a grant that only the replica confirmed which is not promoted
 // (CommandAsyncService.java:1221: one confirmation of those that it sees is enough, and it asks for none on a single server); of RedLock, a voter that restarts empty.
-// What it keeps to itself: a lost hold is told at unlock() only (IllegalMonitorStateException, RedissonBaseLock.java:173). There is no listener for a watchdog that found its key gone.
+// What it keeps to itself: a lost hold is told at unlock() only (IllegalMonitorStateException, RedissonBaseLock.java:173), and of RedLock not even there (RedissonMultiLock.java:282 drops it).
+// RFencedLock takes an unconfirmed grant not back by tryLockAndGetToken(): it throws, and the key stays. There is no listener for a watchdog that found its key gone.
 // Jars: maven
 // Trains with: redis
 import java.net.URI;

@@ -7,7 +7,7 @@
 // It promises: "ShedLock makes sure that your scheduled tasks are executed at most once at the same time"; "execution on other nodes does not wait, it is simply skipped", so this adapter asks
 // again every 100 ms, as a task whose next run is soon. Of time: "If the task takes longer than lockAtMostFor the resulting behavior may be unpredictable"; clocks "are synchronized".
 // What breaks it: a task that takes longer, a failover or restart that forgets the lock, for jdbc-client a clock that is ahead. On Redis unlock() deletes, and extend() overwrites, whatever
-// stands in the key, unless safeUpdate(true) is set (InternalRedisLockProvider.java:90 and 105). Of a row both compare locked_by: the host's name, or what withLockedByValue() sets.
+// stands in the key, unless safeUpdate(true) is set (InternalRedisLockProvider.java:114 and 102). Of a row both compare locked_by: the host's name, or what withLockedByValue() sets.
 // Jars: maven
 // Trains with: redis
 import java.net.URI;

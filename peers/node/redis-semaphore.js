@@ -14,7 +14,7 @@
  * Breaks:
  * - A Redis that forgets (Mutex on a failover), a pause that is longer than the lease: told only by the next refresh.
  * - A refresh that gets no reply never ends with the defaults of ioredis; while it runs, all later ones are skipped (lib/Lock.js:53), and nobody
- *   is told. RedlockMutex waits for all servers (lib/redlockMutex/refresh.js:55), so one silent server is enough.
+ *   is told. RedlockMutex waits for all servers (lib/redlockMutex/refresh.js:18), so one silent server is enough.
  * - A refresh of Mutex that fails is an unhandled rejection, not onLockLost (lib/Lock.js:58-74 has no catch); Node ends the process for it. Here it is told as a doubt.
  * - An acquire that failed without a reply may have set the key. `release` then sends nothing (lib/Lock.js:149), so the key
  *   stays until its end.

@@ -8,9 +8,9 @@
 # redlock-py, used as https://github.com/SPSCommerce/redlock-py#readme says: Redlock([...]).lock(name, ttl in ms), unlock(lock). It asks one after the other.
 # It promises an implementation of "the algorithm found at the redis.io documentation", with a validity in ms.
 # What breaks both: a holder that works longer than the lease, and a master that restarts empty. Neither tells of a loss.
-# What they keep to themselves. pottery: an extension is a success without a look at the time that is left (redlock.py:461), and `num_extensions` is 3 by default; it is without a limit here.
-# redlock-py: with a majority and one server that fails, lock() raises and leaves its keys (redlock/__init__.py:117), and hands out nothing to release them with; unlock() hides every
-# error and every key that is not its own any more (:84, :133); it measures by the wall clock (:107).
+# What they keep to themselves. pottery: an extension is a success without a look at the time that is left (redlock.py:544), and `num_extensions` is 3 by default; it is without a limit here.
+# redlock-py: with a majority and one server that fails, lock() raises and leaves its keys (redlock/__init__.py:112), and hands out nothing to release them with; unlock() hides every
+# error and every key that is not its own any more (:80, :82); it measures by the wall clock (:100, :108).
 import importlib.metadata
 import sys
 
