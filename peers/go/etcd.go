@@ -5,8 +5,8 @@
 // Used as https://pkg.go.dev/go.etcd.io/etcd/client/v3/concurrency and its examples show: New(), a Session with the ttl (whole seconds) "kept alive for the lifetime of a client",
 // NewMutex(session, prefix), Lock(ctx), TryLock(ctx), Unlock(ctx). Session.Done() "closes when the lease is orphaned, expires, or is otherwise no longer being refreshed": that is `lost` here, and
 // the next acquire has a new session. `holds` is a transaction with Mutex.IsOwner(). It promises: "If the context is canceled while trying to acquire the lock, the mutex tries to clean its stale lock entry."
-// What breaks it: a holder that does not listen to Done() and works on after its lease. A waiter whose lease ended in the queue now hears ErrSessionExpired (mutex.go:98).
-// What it keeps to itself: Unlock() is nil for a key that is gone (mutex.go:127).
+// What breaks it: a holder that does not listen to Done() and works on after its lease. A waiter whose lease ended in the queue now hears ErrSessionExpired (mutex.go:104).
+// What it keeps to itself: Unlock() is nil for a key that is gone (mutex.go:144).
 package main
 
 import (

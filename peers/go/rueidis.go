@@ -6,7 +6,7 @@
 // which does not, and a context that ends with the lock: that is `lost` here. KeyValidity is the ttl; it extends at half of that by itself.
 // It promises: "the lock is held until the returned context is canceled", which it is when "extending failed or the lock was lost"; waiters are woken by client-side caching.
 // What breaks it: a process that is paused for longer than the ttl, a failover that loses the keys, and two clocks that differ: the end of a key is a time of the client's wall clock (SET
-// with PXAT, lock.go:480). It asks each key for at most TryNextAfter (20 ms).
+// with PXAT, lock.go:437). It asks each key for at most TryNextAfter (20 ms).
 package main
 
 import (

@@ -16,7 +16,7 @@
  *   is not told. A hold here lasts until it is released, as it does for that caller.
  * - An acquire without a reply has no deadline by default. If it fails after the lease was granted, the lease is not revoked (lib/lock.js:64-79) but kept alive, and
  *   the key with it, until the caller releases what it was never given.
- * - The lease counts as alive up to twice its ttl without an answer (lib/lease.js:335).
+ * - The lease counts as alive up to twice its ttl without an answer (lib/lease.js:223).
  */
 'use strict';
 const { load, parts, serve, text, versionOf } = require('./adapter.js');
@@ -65,7 +65,7 @@ serve(
       if (!lock) return 'lost';
       const held = lock;
       lock = null;
-      await held.release(); /* says nothing if the lease was over long ago (lib/lease.js:260) */
+      await held.release(); /* says nothing if the lease was over long ago (lib/lease.js:147-150) */
     },
   },
 );

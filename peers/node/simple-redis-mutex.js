@@ -12,7 +12,7 @@
  *
  * Breaks:
  * - A Redis that forgets, a pause that is longer than the lease, a clock of the server that jumps. Nobody is told of a lost lock.
- * - The token is drawn by an INCR after the SET (dist/index.js:140-146): who is late between them has a larger token than the holder after it.
+ * - The token is drawn by an INCR after the SET (dist/index.js:108, 146): who is late between them has a larger token than the holder after it.
  * - `release` and `refreshTimeout` say nothing, also where the lock is lost (dist/index.js:119, 147). The second asks, and then extends whatever is there.
  * - A waiter that gives up while its SET is on the way sets the key, and nobody can release it (dist/index.js:57-62).
  * - A `tryLock` within `lock` that fails is an unhandled rejection (dist/index.js:57 has no catch); Node ends the process for it. Here it ends the acquire.

@@ -11,7 +11,7 @@
  *
  * Breaks:
  * - A Redis that forgets, a pause that is longer than the ttl, a clock of the server that jumps. Nobody is told of a lost lock.
- * - `optimistic` does not hand out the id, so what it has taken can not be touched (lib/warlock.js:86, 101): no renewal.
+ * - `optimistic` does not hand out the id, so what it has taken can not be touched (lib/warlock.js:84, 102): no renewal.
  * - `unlock` swallows every error but NOSCRIPT (node-redis-script/src/index.js): without a reply it says neither yes nor no, and reports no error.
  * - A request without a reply has no end in the library.
  */

@@ -7,7 +7,7 @@
 # so a connection is made for it and closed behind it (CONN_MAX_AGE is 0 by default); two locks of one client share it.
 # It promises: "acquired when entering the context manager and released when exiting"; a wait that ends is lock_timeout.
 # What breaks it: the session ends with its connection, and the client hears of that with its next statement; a promoted standby knows of no advisory lock.
-# What it keeps to itself: what pg_advisory_unlock() says (pglock/core.py:419), so a release of what is not held any more is a success.
+# What it keeps to itself: what pg_advisory_unlock() says (pglock/core.py:410), so a release of what is not held any more is a success.
 import importlib.metadata
 
 import pgactivity  # noqa: F401

@@ -4,7 +4,7 @@
 # etcd3 0.12.0 (python3-etcd3 0.12.0-2): etcd3.Lock.
 #
 # Used as https://python-etcd3.readthedocs.io/en/v0.12.0/usage.html says: etcd3.client(host, port), client.lock(name, ttl=), acquire(timeout=), refresh(), release().
-# The client knows one endpoint and has no timeout by default. The ttl is in whole seconds (rounded up). The documentation promises (etcd3/locks.py:27):
+# The client knows one endpoint and has no timeout by default. The ttl is in whole seconds (rounded up). The documentation promises (etcd3/locks.py:29):
 # "The lock will be released after this time elapses, unless refreshed". A release compares the owner (locks.py:111).
 # What breaks it: a hold that lasts longer than the ttl. It tells of nothing.
 # What it keeps to itself: in Debian 12 acquire(timeout=1) raises TypeError when somebody else holds, instead of waiting: tenacity 8 calls wait(retry_state), and

@@ -7,8 +7,8 @@
 # sleeps in BLPOP on a list that a release fills. `expire` and `timeout` are whole seconds.
 # It promises: "a lock context manager implemented via redis SET/BLPOP"; with auto_renewal the lock is renewed "so that it doesn't expire for as long as the lock is held".
 # What breaks it: a hold that lasts longer than `expire`, and a failover that loses the key. It tells of neither: the thread that renews ends with its first exception
-# (redis_lock/__init__.py:311), also for a connection that broke, and nobody hears of it.
-# What it keeps to itself: a timeout below 1 s is cut to 0 (:243), and 0 waits without end (:259). So this adapter gives it whole seconds, and tries once for less.
+# (redis_lock/__init__.py:284), also for a connection that broke, and nobody hears of it.
+# What it keeps to itself: a timeout below 1 s is cut to 0 (:221), and 0 waits without end (:237). So this adapter gives it whole seconds, and tries once for less.
 # BLPOP of 5 s and more meets redis-py 8's socket_timeout of 5 s (paper/findings/python-redis-lock-waiter.md), so there is none here.
 import sys
 

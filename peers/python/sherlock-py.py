@@ -6,7 +6,7 @@
 # Used as https://sher-lock.readthedocs.io/en/latest/ says: RedisLock(name, client=, expire=, timeout=, retry_interval=), acquire(blocking), renew(), release(). `expire` is in whole seconds.
 # It promises "easy-to-use interface for distributed inter-process locks", of `expire`: "If explicitly set to `None`, lock will not expire."
 # What breaks it: a hold that lasts longer than `expire`; a failover that loses the key; and expire=None: its script compares ARGV[2] ~= -1, a text with a number, which is always true
-# (sherlock/lock.py:409). EXPIRE with -1 then deletes the key that SETNX has just made, so the lock excludes nobody (paper/findings/sherlock-expire-none.md).
+# (sherlock/lock.py:416). EXPIRE with -1 then deletes the key that SETNX has just made, so the lock excludes nobody (paper/findings/sherlock-expire-none.md).
 # What it keeps to itself: a lost hold, until renew() or release().
 import importlib.metadata
 

@@ -5,8 +5,8 @@
 // Used as https://docs.rs/rslock says: LockManager::new(uris), lock(resource, ttl), which tries three times, at most 200 ms apart, extend(lock, ttl), unlock(lock). It promises "Distributed locking
 // based on Redis ... the Redlock algorithm", a Lock with "time the lock is still valid", and of unlock: "best effort".
 // What breaks it: a holder that works longer than the lease, and a master that restarts empty. It tells of no loss.
-// What it keeps to itself: unlock() says nothing at all (lock.rs:553), neither of errors nor of a key that is another one's. An extension that finds no majority deletes the keys that are left
-// (lock.rs:487). A grant that came too late is an error, TtlExceeded, and its keys stay (lock.rs:469). is_freed() takes a server that it cannot reach for one without the key (lock.rs:291).
+// What it keeps to itself: unlock() says nothing at all (lock.rs:550), neither of errors nor of a key that is another one's. An extension that finds no majority deletes the keys that are left
+// (lock.rs:502). A grant that came too late is an error, TtlExceeded, and its keys stay (lock.rs:483). is_freed() takes a server that it cannot reach for one without the key (lock.rs:305).
 use rslock::{Lock, LockError, LockManager};
 use std::collections::HashMap;
 use std::io::{BufRead, Write};
