@@ -12,7 +12,7 @@
  * newest rows, so a second client is granted while the first one holds. An old primary that is cut off, yet still
  * answers its clients, grants by itself. innodb_flush_log_at_trx_commit = 0 loses the newest rows when the server is
  * killed, 2 when the power goes. With a binary log (maria-async, maria-semisync) sync_binlog = 0 may lose them, too, by
- * MariaDB's documentation. That is MariaDB's own value, and ours. power-loss was not asked there.
+ * MariaDB's documentation. That is MariaDB's own value, and ours. power-loss on maria-semisync was undecided.
  *
  * The number: RETURNING is evaluated when the row stands in the table, where it keeps everybody else out. So it is
  * larger than those of all earlier holders, whose draws came before. An attempt whose answer was lost draws another one

@@ -25,8 +25,9 @@
  * draws at a time. So if the server dies while the draw of another session that wrote has not been flushed, a number
  * may come again.
  *
- * With `wait=block` a waiter is inside pg_advisory_lock(), with a snapshot that CREATE INDEX CONCURRENTLY waits for:
- * a holder that builds an index waits for those who wait for it.
+ * With `wait=block` a waiter is inside pg_advisory_lock(), with a snapshot that CREATE INDEX CONCURRENTLY waits for. A
+ * holder that builds an index over another connection waits for those who wait for it, for ever. Over the lock's own
+ * PostgreSQL sees the circle and reports a deadlock; an index that is not valid stays.
  *
  * What an unanswered statement means, and whom a session trusts: sql_hold.h.
  *
@@ -46,7 +47,8 @@
  * Assumes: what pg-advisory assumes; and that the client does nothing else with its connection, or wants it in one
  * transaction.
  *
- * Breaks: what breaks pg-advisory, but for the pooler. Besides: any error in the transaction ends the hold. The
+ * Breaks: what breaks pg-advisory, but for the pooler. Besides: any error in the transaction ends the hold, unless a
+ * savepoint was set after the lock. ROLLBACK TO one that was set before frees it, and the transaction goes on. The
  * transaction is open for as long as the work takes, which keeps vacuum from cleaning up what ended since, if it has a
  * snapshot or a number. A client that hangs keeps the lock as long as it hangs; with the option `idle_timeout`
  * (idle_in_transaction_session_timeout) the server ends it after the ttl, and then it is a lease, with all that breaks

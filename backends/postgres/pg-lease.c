@@ -28,7 +28,8 @@
  *  - The number is drawn from a sequence in DO UPDATE SET, under the row's lock and after the expiry has been looked
  *    at; and kept in the row, so an attempt whose answer was lost finds it again. Only where there is no row yet does
  *    the number come from the SELECT, before any wait. That is why a release expires the row and never deletes it: the
- *    first grant of a key is the only one that may have such a number, and no other grant came before it. (What a
+ *    first grant of a key is the only one that may have such a number, and no other grant came before it. Who deletes
+ *    the row, as the fault `delete key` does, may let numbers go back. (What a
  *    crash or a promotion means for the sequence: pg-row. A number counted in the row would be lost with the row.)
  *  - WHERE NOT EXISTS keeps a busy try from locking the row, drawing a number and writing to the log. It answers from
  *    the statement's snapshot: the lease ran then, and was held.
