@@ -27,7 +27,7 @@
  *  - A client that dies and is started again within the session timeout finds its former node and believes that it
  *    holds, or keeps its place. But the node belongs to the session of its former life, which no client keeps up. The
  *    servers end that session and delete the node, the next in the queue is granted the lock, and the first is not
- *    told: its own session is in good health. (CURATOR-498, CURATOR-45 and CURATOR-604 are that mistake; ZooKeeper's
+ *    told: its own session is in good health. (CURATOR-498, CURATOR-696 and CURATOR-604 are that mistake; ZooKeeper's
  *    own zoo_lock.c has it for two locks on one handle.)
  *  - Disconnects are ignored. A holder that was cut off for longer than its session timeout goes on working (no hook
  *    doubt), and for all that it knows its hold never ends (`valid_until` is LB_NEVER).
@@ -67,7 +67,7 @@
  *
  * Source: "Locks" in ZooKeeper Recipes and Solutions (zookeeper.apache.org/doc/r3.8.0/recipes.html), without its flag
  * EPHEMERAL. The same happens to a queue of ephemeral nodes whose client keeps its session up and forgets a node:
- * zk-ruby/zk #49, CURATOR-335.
+ * zk-ruby/zk #49, CURATOR-335, CURATOR-45.
  */
 #include <errno.h>
 #include <stdio.h>

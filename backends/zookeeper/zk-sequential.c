@@ -4,15 +4,17 @@
  *
  * An attempt creates /<prefix>/<key>/<guid>-lock-<number>; the servers number the nodes in one order for everybody. The
  * client with the lowest number holds the lock. Everybody else watches the node just before its own and nothing more,
- * so a release wakes one client. Nodes are ephemeral: they die with the session of their client.
+ * so a release wakes one client; and writes to the folder about ten times per session timeout, to know that it lives. Nodes are ephemeral: they die with the session of their client.
  *
  * Promises: exclusion as far as the session lives, in order of arrival; a fencing token (czxid, the transaction that
  * created the node) that grows over the whole ensemble, and over a fail-over: its upper half is the leader's epoch.
  * Assumes: a client stops by itself before its session can have ended; and the leader's clock, which ends sessions,
  * runs at about the rate of the client's. The session is kept alive by the library's own
- * thread, which does not tell when a leader last heard of it. What can be known of that stands in zk_life.h, and
+ * thread, which does not tell when a leader last heard of it. What can be known of that stands in zk_alive.h, and
  * `valid_until` is no more than that: 5/12 of the session timeout T after the sending of an answered write, once a
  * later one was answered as well; or T after it, once two later ones were, the first of them T/4 after its answer.
+ * (So minSessionTimeout is assumed to be two ticks or more, and, of two quick writes, that what was sent before them
+ * had reached the server.)
  * extend() moves the point by writes to the folder. A session may outlive `valid_until` by far. Breaks: a leader whose
  * clock runs twice as fast, while the follower of the holder stands still: half a session is a whole one to it (rarely:
  * mostly the holder knew of half a session only). A holder that is paused or cut off for longer than the session
@@ -45,7 +47,7 @@
  *
  * Promises: what zk-sequential promises, of writers; readers hold together. A reader waits for the last writer before
  * it, a writer for whatever stands before it. So neither starves: the order of arrival counts. Breaks: with what breaks
- * zk-sequential. A node that goes says nothing of those before it, so no holder passes the lock on: a hand-off is one
+ * zk-sequential: a write from outside to the last of several readers lets a writer in beside the others. A node that goes says nothing of those before it, so no holder passes the lock on: a hand-off is one
  * read more, of the list. Source: "Shared Locks" in ZooKeeper Recipes and Solutions.
  */
 #include "zk_queue.h"

@@ -43,7 +43,7 @@ static const char *const jars[] = {
 
 /* ZooKeeper bounds session timeouts to 2..20 ticks. The upper bound is moved away, or it would change the ttl of a
  * scenario without a word. The lower one stays, because what a client can know of its session rests on it
- * (backends/zookeeper/zk_life.h): see least_ttl_ms(). cnxTimeout and maxNotificationInterval are for members that are
+ * (backends/zookeeper/zk_alive.h): see least_ttl_ms(). cnxTimeout and maxNotificationInterval are for members that are
  * cut off: connecting to them must not hold up an election. After the cut is healed they must not wait for up to a
  * minute before they ask again. initLimit: a leader to which a follower acknowledged an older proposal before the new
  * epoch has no follower and serves no client until that is over. UsePerfData: its file would outlive a killed server,
