@@ -2,9 +2,10 @@
  *
  * zk-sequential - ZooKeeper's queue of ephemeral sequential nodes.
  *
- * An attempt creates /<prefix>/<key>/<guid>-lock-<number>; the servers number the nodes in one order for everybody. The
- * client with the lowest number holds the lock. Everybody else watches the node just before its own and nothing more,
- * so a release wakes one client; and writes to the folder about ten times per session timeout, to know that it lives. Nodes are ephemeral: they die with the session of their client.
+ * An attempt creates /<prefix>/<key>/<guid>-lock-<number>; the servers number the nodes in one order for everybody.
+ * The client with the lowest number holds the lock. Everybody else watches the node just before its own and nothing
+ * more, so a release wakes one client; and writes to the folder about ten times per session timeout, to know that it
+ * lives. Nodes are ephemeral: they die with the session of their client.
  *
  * Promises: exclusion as far as the session lives, in order of arrival; a fencing token (czxid, the transaction that
  * created the node) that grows over the whole ensemble, and over a fail-over: its upper half is the leader's epoch.
