@@ -18,8 +18,8 @@
  *             is there. And what breaks every lease: a holder that works on past its own. A program that hangs while
  *             its process lives keeps the lock for ever.
  *
- * Numbers     The answer carries none that grows from holder to holder: the two that are granted at once may read the
- *             same revision.
+ * Numbers     None is used. The header of the answer has a revision, but with etcd 3.4 the two that are granted at once
+ *             may have the same; from 3.5 on it grows from holder to holder.
  * Being busy  The service does not say whether somebody holds. That another key is older is read beside the call, which
  *             stays under way: to wait is to wait for its answer.
  * Unknown     When a call is cut short the server deletes its key by name, whenever it notices. A second call on the

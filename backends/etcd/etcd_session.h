@@ -18,8 +18,8 @@
  *    there now. So an attempt that may have left a key is ended by revoking its lease: without the lease no key can
  *    hang on it any more, whatever arrives later.
  *  - Members count leases in whole seconds, so one lasts up to a second longer than what was asked for; and a new
- *    leader counts all of them from the begin, unless checkpoints of leases are switched on. Both are longer than
- *    what a client believes, which counts from before the request that was answered.
+ *    leader counts all of them from the begin. (Checkpoints change that only for leases of more than five minutes.)
+ *    Both are longer than what a client believes, which counts from before the request that was answered.
  *  - A lease whose key was deleted serves the next attempt: that saves a commit. The next key has a revision of its
  *    own.
  *

@@ -5,9 +5,10 @@
  * Promises    One holder per key while the server keeps what it was told and its clock runs at nearly the rate of the
  *             clients'. The value is a random token, so a release takes no other client's lock: it reads value and
  *             version, and deletes that version alone.
- * Assumes     A server that forgets nothing before its end. It keeps nothing over a restart.
- * Breaks it   A restart. Eviction: a full memcached drops keys whose end has not come, and does not tell. A holder that
- *             works on past its lease.
+ * Assumes     A server that forgets nothing before its end. As it is started here it keeps nothing over a restart (a
+ *             warm one, with -e and SIGUSR1, keeps its keys).
+ * Breaks it   A restart. Eviction, unless it runs with -M: a full memcached drops keys whose end has not come, and does
+ *             not tell. A holder that works on past its lease.
  * Source      memcached's protocol.txt, meta commands (1.6).
  *
  * The end counts in whole seconds of a clock that ticks once a second: a key with an end in N seconds may go after

@@ -21,7 +21,8 @@
  *
  * One lease   2.9 has no expiry of single keys: the bucket's age limit holds for all of them. So a bucket serves locks
  *             of one ttl. A lock that asks for less is held for less, and its key stays until the bucket removes it.
- * Reading     Only from the stream's leader. A direct read, which any replica answers, may be late.
+ * Reading     Only from the stream's leader. One that was cut off answers for ten to twenty seconds from what it had,
+ *             so `recheck` may be late; a direct read, which any replica answers, always may.
  * Waiting     Who has released tells those who listen, in a message that no server keeps. Expiry is not told, and a
  *             message may be missed, so a waiter looks again every quarter of a second.
  * Unknown     A create without an answer is sent again, and the key says whose it is. One that is still on its way when
@@ -47,8 +48,9 @@
  *
  * Promises    What nats-kv does. No marker stays for ever.
  * Assumes     What nats-kv does. The server counts whole seconds, and one at least: a key stays up to a second longer.
- * Breaks it   What breaks nats-kv. An extension without the header, as Update of nats.go writes it, makes a key without
- *             an end; here each write has the header.
+ * Breaks it   A holder that works on past its lease, and a loss of power. (With markers, removals go through the log
+ *             of the leader: nats-server PR 6776, 2.11.) An extension without the header, as Update of nats.go writes
+ *             it, makes a key without an end; here each write has the header.
  * Source      NATS ADR-43 and ADR-48; KeyTTL() and PurgeTTL() of nats.go.
  */
 #include <errno.h>

@@ -253,7 +253,7 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
   if (lb_step_needs(step, LB_NEED_MEMORY) && !t->family->orders.fill_memory)
     return lb_refuse(why, "the memory of %s has no limit that a lock could meet", t->family->service);
   if (step->policy && t->family->orders.policy && strcmp(step->policy, t->family->orders.policy) != 0)
-    return lb_refuse(why, "%s gives up what was used least recently, and has no other policy", t->family->service);
+    return lb_refuse(why, "%s is started so that it gives up what was used least recently", t->family->service);
   if (step->verb == LB_STEP_UPGRADE && !t->family->stated)
     return lb_refuse(why, "lockbench starts no %s on what another version of it left", t->family->name);
   if (lb_step_needs(step, LB_NEED_MEMBERS) && !t->family->left)

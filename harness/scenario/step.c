@@ -172,7 +172,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
     [LB_STEP_FILL_MEMORY] =
         {.form = "fill memory of A policy POLICY",
          .help =
-             "limits the memory of Redis or memcached and writes until they evict keys as POLICY says, or refuse. memcached has allkeys-lru alone",
+             "limits the memory of Redis or memcached and writes until they evict keys as POLICY says, or refuse. memcached is started with allkeys-lru",
          .class = LB_STEP_FAULT,
          .named = "full",
          .needs = LB_NEED_SERVERS | LB_NEED_MEMORY,

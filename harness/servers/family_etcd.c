@@ -9,7 +9,7 @@
  * Their clocks cannot be set: a Go program asks the kernel for the time without the C library, so no
  * preloaded library comes between. It counts a lease by its monotonic clock anyway.
  *
- * Debian's version has no option that leaves fsync out. What need not be synced lies in memory.
+ * What need not be synced lies in memory, as with the other servers; --unsafe-no-fsync is not used.
  */
 #include <errno.h>
 #include <signal.h>

@@ -127,7 +127,7 @@ static int fill_memory(struct lb_cluster *cluster, size_t index, const char *pol
                        size_t size) {
   struct mc_conn conn;
   uint64_t before = 0, evicted = 0;
-  (void)policy; /* the only one */
+  (void)policy; /* the one it is started with */
   int r = open_at(cluster, index, deadline, &conn);
   if (r == 0) r = mc_stat(&conn, "evictions", deadline, &before);
   if (r == 0) r = limit(&conn, deadline, LIMIT_MB);
