@@ -16,10 +16,11 @@
  *
  * Numbers     With the option `fence` acquiring is a script that sets the key and counts the key's grants in another
  *             one, in one round trip. The counter expires a day after its latest number, so that it does not stay for
- *             ever. Numbers grow from holder to holder as long as the server keeps the counter and the lock is used
- *             at least once a day. It is forgotten with everything else: after a failover the promoted replica may lack
- *             the latest counts, a server restarted without persistence begins at 1 again, and then a later holder gets
- *             a number that an earlier one had, or a smaller one. A failover is just when a fence would be needed.
+ *             ever. Numbers grow from holder to holder as long as the server keeps the counter and no day passes
+ *             between two grants; an extension does not count, so a holder of more than a day loses it. It is
+ *             forgotten with everything else: after a failover the promoted replica may lack the latest counts, a
+ *             server restarted without persistence begins at 1 again, and then a later holder gets a number that an
+ *             earlier one had, or a smaller one. A failover is just when a fence would be needed.
  * Cluster     The master of the key's slot decides; the counter is in the same slot, by the braces in its name. A
  *             failover is as asynchronous there as with Sentinel. A master that is cut off grants until it has missed
  *             most others for cluster-node-timeout.

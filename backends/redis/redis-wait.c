@@ -34,7 +34,7 @@
  * Assumes     What redis-token assumes, but that what is not synced is kept. Servers keep an append-only file, else they
  *             refuse; Redis or Valkey from 7.2 on.
  * Breaks it   What breaks redis-token, but for the loss of power. With appendfsync everysec that breaks it too on Redis
- *             7.4 and on Valkey from 8.0 to 9.1.2: WAITAOF does not wait for the disk (redis 13793, mended in Redis 8.0).
+ *             7.4.0 to 7.4.2 and on Valkey 8.0 to 9.1.2: WAITAOF does not wait for the disk (redis 13793).
  * Price       WAITAOF makes no server sync earlier. With appendfsync everysec a grant or an extension takes up to a
  *             second. A request that has less time fails: the key is taken back, or not known to be extended.
  * Source      redis.io, WAITAOF.

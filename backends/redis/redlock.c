@@ -59,8 +59,9 @@
  *   redlock-rb              fanout=sequential node_timeout_ms=100 tries=4; it waits 200 ms and up to 50 more
  *   node-redlock 5          clock=wall check_validity=no tries=11 keep_failed=yes; it waits 200 ms, 100 more or less
  *   RedLock.net             fanout=all tries=3 retry_ms=400
- *   redsync                 drift_ms=0 tries=32; it waits 50 to 250 ms
- *   redis-plus-plus         fanout=sequential tries=3 retry_ms=200
+ *   redsync                 fanout=all drift_ms=0 tries=32; it waits 50 to 250 ms, and for a server 5 % of the lease
+ *   redis-plus-plus         fanout=sequential; RedMutex tries until it has it, 0 to 5 ms apart. RedLockMutexVessel:
+ *                           tries=3 retry_ms=200, its lease counts from before the first
  *
  * Not among them, because no options make it: the RedLock of Redisson asks one server after the other, subtracts the
  * time that each took from how long it may wait, and unlocks all when that is used up. So it looks at how long it

@@ -286,8 +286,9 @@ int lb_redis_end_session(struct lb_cluster *cluster, size_t index, const char *c
                  known ? "%s still has a connection of that client" : "%s does not list its connections", name);
 }
 
-/* A server with an append-only file also has a dump if it was a replica: the one that its primary sent. */
-const char *const lb_redis_files[] = {"dump.rdb", "appendonlydir", NULL};
+/* A server with an append-only file also has a dump if it was a replica: the one that its primary sent. Before 7.0 the
+ * append-only file is a single one. */
+const char *const lb_redis_files[] = {"dump.rdb", "appendonlydir", "appendonly.aof", NULL};
 
 int lb_redis_save(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   return LB_REDIS_EXPECT(cluster, index, deadline, NULL, "not saved", "SAVE");

@@ -126,6 +126,7 @@ STATES(the_file_of_ours_is_read,
        assert_true(deposed("etcd-lease", "etcd 3.4.31", "asks")),
        assert_true(deposed("etcd-v3lock", "etcd 3.5.12", "ends")),
        assert_true(deposed("etcd-v3lock", "etcd 3.5.16", "asks")),
-       assert_true(deposed("etcd-lease", "etcd 3.6.0", "asks")), assert_true(waits_for_disk("redis 8.0.2")),
+       assert_true(deposed("etcd-lease", "etcd 3.6.0", "asks")), assert_true(waits_for_disk("redis 8.0.2")), assert_true(waits_for_disk("redis 7.4.3")),
+       assert_false(waits_for_disk("redis 7.4.2")),
        assert_false(waits_for_disk("valkey 8.1.1")), assert_false(waits_for_disk("valkey 9.1.2")),
        assert_true(deposed("zk-sequential", "etcd 3.4.23", "obeys")));
