@@ -188,7 +188,7 @@ static bool fenced(const struct lb_conform *c) {
 const struct lb_conform_statement *lb_conform_statement_at(bool of_adapter, size_t index) {
   static const struct lb_conform_statement *const subjects[2][6] = {
       {lb_conform_of_lock, lb_conform_of_sharing, lb_conform_of_time, lb_conform_of_service, lb_conform_of_faults},
-      {lb_adapter_of_lock, lb_adapter_of_ends}};
+      {lb_conform_adapter_of_lock, lb_conform_adapter_of_ends}};
   for (const struct lb_conform_statement *const *subject = subjects[of_adapter]; *subject; subject++)
     for (const struct lb_conform_statement *s = *subject; s->text; s++)
       if (index-- == 0) return s;
@@ -250,7 +250,7 @@ static int control(struct controller *k, struct lb_error *err) {
   share_memory(k);
   if (r < 0) return r;
   /* A statement that this system cannot be asked is passed over without a result. */
-  unsigned has = plan->adapter ? lb_adapter_has(c) : lb_conform_has(c);
+  unsigned has = plan->adapter ? lb_conform_adapter_has(c) : lb_conform_has(c);
   const struct lb_conform_statement *s;
   for (size_t i = 0; (s = lb_conform_statement_at(plan->adapter, i)); i++) {
     struct message message = {0};

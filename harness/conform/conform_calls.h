@@ -119,10 +119,11 @@ enum {
 /* By subject, in the order they run; text = NULL at the end. */
 extern const struct lb_conform_statement lb_conform_of_lock[], lb_conform_of_sharing[], lb_conform_of_time[],
     lb_conform_of_service[], lb_conform_of_faults[];
-extern const struct lb_conform_statement lb_adapter_of_lock[], lb_adapter_of_ends[]; /* about the lines of an adapter */
+extern const struct lb_conform_statement lb_conform_adapter_of_lock[],
+    lb_conform_adapter_of_ends[]; /* about the lines of an adapter */
 /* What a system has of the above; what an adapter says that it has, in bits of its own. */
 unsigned lb_conform_has(const struct lb_conform *c);
-unsigned lb_adapter_has(const struct lb_conform *c);
+unsigned lb_conform_adapter_has(const struct lb_conform *c);
 
 /* CUT_TTL_MS is a lease that does not end while a statement breaks something. SLACK_MS is how long a service may take
  * to come to its senses. */

@@ -645,7 +645,7 @@ static void extends(struct lb_conform *c) {
   adapter_release(c, 0, key, "2.2 s after a grant of 1 s that was extended by 4 s");
 }
 
-const struct lb_conform_statement lb_adapter_of_lock[] = {
+const struct lb_conform_statement lb_conform_adapter_of_lock[] = {
     {"the first line says what it is, before anything is asked", 0, says_what_it_is},
     {"every question is answered once, with its number, and nothing else is written", 0, answers_each_once},
     {"a word that it does not know changes nothing", 0, ignores_what_it_does_not_know},
@@ -672,7 +672,7 @@ const struct lb_conform_statement lb_adapter_of_lock[] = {
     {NULL, 0, NULL},
 };
 
-unsigned lb_adapter_has(const struct lb_conform *c) {
+unsigned lb_conform_adapter_has(const struct lb_conform *c) {
   const struct lb_protocol *p = c->protocol;
   bool servers = c->topology->data_count > 0;
   return (p->traits & LB_TRAIT_LEASED ? ADAPTER_LEASE | ADAPTER_ENDS : 0) |
@@ -901,7 +901,7 @@ static void opened_without(struct lb_conform *c) {
                "while the first client holds, which had opened while servers were gone");
 }
 
-const struct lb_conform_statement lb_adapter_of_ends[] = {
+const struct lb_conform_statement lb_conform_adapter_of_ends[] = {
     {"a lease ends by itself, not before its ttl and not long after", ADAPTER_LEASE, lease_ends},
     {"a stale release leaves the next holder alone", ADAPTER_LEASE, stale_release},
     {"a lease that is over cannot be extended", ADAPTER_EXTEND | ADAPTER_LEASE, stale_extend},
