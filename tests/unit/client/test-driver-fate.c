@@ -175,7 +175,7 @@ TEST(who_closes_what_is_not_its_own_is_found_out) {
 }
 
 TEST(what_a_client_prints_goes_where_it_was_told) {
-  char path[] = "/tmp/test-fate-XXXXXX", text[100] = "";
+  char path[] = "/tmp/test-driver-fate-XXXXXX", text[100] = "";
   f->plan.output = mkstemp(path);
   assert_true(f->plan.output > 0);
   struct lb_reply reply;
