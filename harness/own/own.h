@@ -61,7 +61,6 @@ struct lb_own_found {
   char facts[32];          /* of struct lb_topology; "" = none */
 };
 
-struct lb_cluster;
 struct lb_own;
 struct lb_own_kind {
   const char *option, *topology; /* "--redis", "own-redis" */

@@ -51,21 +51,6 @@ unsigned lb_fit_clocks_of(const struct lb_protocol *protocol, const union lb_val
   return of_servers(protocol, topology) | of_client(protocol, options, topology);
 }
 
-static unsigned set_by(const struct lb_step *step) {
-  unsigned wall = lb_role_is_client(step->a) ? LB_CLOCK_CLIENT_WALL : LB_CLOCK_SERVER_WALL;
-  unsigned monotonic = lb_role_is_client(step->a) ? LB_CLOCK_CLIENT_MONOTONIC : LB_CLOCK_SERVER_MONOTONIC;
-  if (step->verb == LB_STEP_CLOCK_RATE) return wall | monotonic;
-  if (step->verb == LB_STEP_CLOCK_JUMP) return step->monotonic ? monotonic : wall;
-  return 0;
-}
-
-unsigned lb_fit_clocks_set(const struct lb_scenario *scenario) {
-  unsigned clocks = 0;
-  for (size_t i = 0; i < scenario->step_count; i++) clocks |= set_by(&scenario->steps[i]);
-  for (size_t i = 0; i < scenario->fault_count; i++) clocks |= set_by(&scenario->faults[i]);
-  return clocks;
-}
-
 const char *lb_fit_clocks_say(unsigned clocks, char *buf, size_t size) {
   static const char *const names[] = {"the servers' wall clock", "the servers' monotonic clock",
                                       "the client's wall clock", "the client's monotonic clock"};

@@ -47,8 +47,6 @@ enum lb_clock_set { /* bits */
  * so both of its client's clocks are included. They are not if there is no end that it could count. */
 unsigned lb_fit_clocks_of(const struct lb_protocol *protocol, const union lb_value *options,
                           const struct lb_topology *topology);
-/* The clocks that the steps of a timeline, or the faults of a campaign, set. 0 = none. */
-unsigned lb_fit_clocks_set(const struct lb_scenario *scenario);
 /* "the servers' wall clock, the client's monotonic clock" into buf, which it returns. */
 const char *lb_fit_clocks_say(unsigned clocks, char *buf, size_t size);
 

@@ -13,13 +13,13 @@
 
 #define POLL_MS 10
 
-const char *lb_cache_dir(const struct lb_cluster *cluster) {
+static const char *dir_of(const struct lb_cluster *cluster) {
   return cluster->cache_dir ? cluster->cache_dir : cluster->server[0].dir;
 }
 
 /* Polls, because waiting in flock() knows no deadline. */
 int lb_cache_lock(struct lb_cluster *cluster, lb_ns deadline, int *ret_fd) {
-  const char *base = lb_cache_dir(cluster);
+  const char *base = dir_of(cluster);
   int r = lb_files_make_dirs(base);
   if (r < 0) return lb_error(&cluster->err, r, "cannot make %s: %s", base, strerror(-r));
   int fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -38,7 +38,7 @@ int lb_cache_lock(struct lb_cluster *cluster, lb_ns deadline, int *ret_fd) {
 static int make_template(struct lb_cluster *cluster, int (*make)(struct lb_cluster *cluster, const char *dir),
                          const char *path) {
   char building[400], data[420];
-  snprintf(building, sizeof building, "%s/building-XXXXXX", lb_cache_dir(cluster));
+  snprintf(building, sizeof building, "%s/building-XXXXXX", dir_of(cluster));
   if (!mkdtemp(building)) return lb_error(&cluster->err, -errno, "cannot make the folder %s: %m", building);
   snprintf(data, sizeof data, "%s/data", building);
   int r = make(cluster, building);
@@ -51,7 +51,7 @@ static int make_template(struct lb_cluster *cluster, int (*make)(struct lb_clust
 /* The lock is taken before looking: who had to wait for it usually finds the template made. */
 int lb_cache_template(struct lb_cluster *cluster, const char *name, lb_ns deadline,
                       int (*make)(struct lb_cluster *cluster, const char *dir), char *ret, size_t size) {
-  const char *base = lb_cache_dir(cluster);
+  const char *base = dir_of(cluster);
   int fd, r;
   if ((size_t)snprintf(ret, size, "%s/%s", base, name) >= size)
     return lb_error(&cluster->err, -ENAMETOOLONG, "the path of the template folder is too long: %s", base);

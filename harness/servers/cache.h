@@ -7,9 +7,7 @@
 
 #include "cluster.h"
 
-/* The folder for it: cache_dir, or without one the first server's own. */
-const char *lb_cache_dir(const struct lb_cluster *cluster);
-/* Makes that folder and locks it, so that only one process at a time makes such a thing. 0 with *ret_fd, whose close()
+/* Makes the folder for it (cache_dir, or without one the first server's own) and locks it, so that only one process at a time makes such a thing. 0 with *ret_fd, whose close()
  * gives it back, or -errno with cluster->err (-ETIMEDOUT). */
 int lb_cache_lock(struct lb_cluster *cluster, lb_ns deadline, int *ret_fd);
 /* The path of the data folder of that name. If it is not there yet, `make` makes it now as "data" in a folder that it is

@@ -24,7 +24,6 @@
 
 struct lb_cluster;
 struct lb_origin;
-struct lb_server;
 struct lb_own;
 struct lb_topology;
 

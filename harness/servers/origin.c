@@ -20,13 +20,13 @@ enum { NAMES_MAX = 64 };
 static struct lb_origin **origins;
 static size_t origin_count;
 
-const char *lb_origin_home(void) {
-  static char home[600];
+static const char *home(void) {
+  static char path[600];
   const char *said = getenv("LOCKBENCH_SERVERS"), *cache = getenv("XDG_CACHE_HOME"), *user = getenv("HOME");
-  if (said && *said) snprintf(home, sizeof home, "%s", said);
-  else if (cache && *cache) snprintf(home, sizeof home, "%s/lockbench/servers", cache);
-  else snprintf(home, sizeof home, "%s/.cache/lockbench/servers", user && *user ? user : "");
-  return home;
+  if (said && *said) snprintf(path, sizeof path, "%s", said);
+  else if (cache && *cache) snprintf(path, sizeof path, "%s/lockbench/servers", cache);
+  else snprintf(path, sizeof path, "%s/.cache/lockbench/servers", user && *user ? user : "");
+  return path;
 }
 
 static bool is_folder(const char *folder, const char *name) {
@@ -39,10 +39,10 @@ static bool is_folder(const char *folder, const char *name) {
 size_t lb_origin_names(char **words, size_t max) {
   size_t count = 0;
   struct dirent **entries;
-  int n = scandir(lb_origin_home(), &entries, NULL, alphasort);
+  int n = scandir(home(), &entries, NULL, alphasort);
   for (int i = 0; i < n; i++) {
     const char *name = entries[i]->d_name;
-    if (count < max && name[0] != '.' && is_folder(lb_origin_home(), name)) words[count++] = lb_need_text(name);
+    if (count < max && name[0] != '.' && is_folder(home(), name)) words[count++] = lb_need_text(name);
     free(entries[i]);
   }
   if (n >= 0) free(entries);
@@ -56,7 +56,7 @@ static int refuse_unknown(const char *word, struct lb_error *err) {
   if (near) lb_refuse(err, "unknown origin '%s', did you mean '%s'?", word, near);
   else
     lb_refuse(err, "unknown origin '%s', expected a folder in %s or a path: `%s` lists and fetches them", word,
-              lb_origin_home(), lb_process_servers_installer());
+              home(), lb_process_servers_installer());
   for (size_t i = 0; i < count; i++) free(words[i]);
   return -EINVAL;
 }
@@ -65,7 +65,7 @@ static int refuse_unknown(const char *word, struct lb_error *err) {
 static int place(const char *word, struct lb_origin *ret, struct lb_error *err) {
   char given[PATH_MAX], real[PATH_MAX];
   bool is_path = strchr(word, '/');
-  snprintf(given, sizeof given, "%s%s%s", is_path ? "" : lb_origin_home(), is_path ? "" : "/", word);
+  snprintf(given, sizeof given, "%s%s%s", is_path ? "" : home(), is_path ? "" : "/", word);
   if (!is_path && (strspn(word, NAME_CHARS) != strlen(word) || word[0] == '.' || !*word || !is_folder(given, "")))
     return refuse_unknown(word, err);
   if (!realpath(given, real) || !is_folder(real, ""))

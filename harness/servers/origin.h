@@ -19,13 +19,12 @@ struct lb_origin {
   bool is_root;      /* it has `usr` or `etc` */
 };
 
-/* By name, a folder below lb_origin_home(); a word with '/' is the path of one, which is called by its last part. NULL
- * with one line and the nearest name in err. It lives as long as the process. */
+/* By name, a folder of $LOCKBENCH_SERVERS, else of lockbench/servers in the user's cache, where `lockbench servers` puts
+ * them; a word with '/' is the path of one, which is called by its last part. NULL with one line and the nearest name in
+ * err. It lives as long as the process. */
 const struct lb_origin *lb_origin_find(const char *word, struct lb_error *err);
 /* The folder that a server from there sees as "/"; NULL = ours. `origin` may be NULL. */
 const char *lb_origin_root(const struct lb_origin *origin);
-/* Where `lockbench servers` puts them: $LOCKBENCH_SERVERS, else lockbench/servers in the user's cache. Static. */
-const char *lb_origin_home(void);
 /* The names there, in order, into words[0..max), each malloc'd. How many. */
 size_t lb_origin_names(char **words, size_t max);
 

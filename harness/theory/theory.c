@@ -230,16 +230,3 @@ bool lb_theory_predict(const char *attack, const struct lb_facts *facts, enum lb
   if (rule) *ret = (struct lb_prediction){rule->verdict, rule->reason, rule};
   return rule;
 }
-
-enum lb_verdict lb_theory_expects(const struct lb_scenario *scenario, const struct lb_protocol *protocol,
-                                  const union lb_value *options, const struct lb_topology *topology,
-                                  enum lb_guard guard) {
-  char system[LB_SYSTEM_MAX];
-  struct lb_facts facts;
-  struct lb_prediction prediction;
-  snprintf(system, sizeof system, "%s@%s", protocol->name, topology->base ? topology->base : topology->name);
-  const struct lb_expect *line = lb_scenario_expect(scenario, system, guard);
-  if (line) return line->verdict;
-  lb_facts_of(protocol, options, topology, scenario, &facts);
-  return lb_theory_predict(scenario->attack, &facts, guard, &prediction) ? prediction.verdict : LB_VERDICT_NONE;
-}

@@ -51,11 +51,6 @@ bool lb_rule_asks(const struct lb_rule *rule, const char *fact, const char *valu
 /* As if this rule were not there; NULL = all are. For `which`, and the test that each is needed. */
 void lb_theory_without(const struct lb_rule *rule);
 
-/* What is expected of a cell: the line of the scenario's file that fits the system, else what the rules say.
- * LB_VERDICT_NONE = neither says anything. */
-enum lb_verdict lb_theory_expects(const struct lb_scenario *scenario, const struct lb_protocol *protocol,
-                                  const union lb_value *options, const struct lb_topology *topology,
-                                  enum lb_guard guard);
 /* False: the attack has no rules, or none of them holds. */
 bool lb_theory_predict(const char *attack, const struct lb_facts *facts, enum lb_guard guard,
                        struct lb_prediction *ret);

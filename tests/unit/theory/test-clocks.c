@@ -11,6 +11,8 @@
 #include "plan/plan.h"
 #include "plan/system.h"
 #include "plan/settings.h"
+#include "scenario/expect.h"
+#include "theory/facts_cell.h"
 #include "theory/theory.h"
 
 static char root[1000];
@@ -20,6 +22,35 @@ struct looked {
   size_t unread; /* ... reads none of them, and the cell is not n/a */
 };
 
+static unsigned set_by(const struct lb_step *step) {
+  unsigned wall = lb_role_is_client(step->a) ? LB_CLOCK_CLIENT_WALL : LB_CLOCK_SERVER_WALL;
+  unsigned monotonic = lb_role_is_client(step->a) ? LB_CLOCK_CLIENT_MONOTONIC : LB_CLOCK_SERVER_MONOTONIC;
+  if (step->verb == LB_STEP_CLOCK_RATE) return wall | monotonic;
+  if (step->verb == LB_STEP_CLOCK_JUMP) return step->monotonic ? monotonic : wall;
+  return 0;
+}
+
+/* The clocks that the steps of a timeline, or the faults of a campaign, set. 0 = none. */
+static unsigned clocks_set(const struct lb_scenario *scenario) {
+  unsigned clocks = 0;
+  for (size_t i = 0; i < scenario->step_count; i++) clocks |= set_by(&scenario->steps[i]);
+  for (size_t i = 0; i < scenario->fault_count; i++) clocks |= set_by(&scenario->faults[i]);
+  return clocks;
+}
+
+/* The line of the scenario's file that fits the system, else what the rules say. */
+static enum lb_verdict expects(const struct lb_scenario *scenario, const struct lb_protocol *protocol,
+                               const union lb_value *options, const struct lb_topology *topology, enum lb_guard guard) {
+  char system[LB_SYSTEM_MAX];
+  struct lb_facts facts;
+  struct lb_prediction prediction;
+  snprintf(system, sizeof system, "%s@%s", protocol->name, topology->base ? topology->base : topology->name);
+  const struct lb_expect *line = lb_scenario_expect(scenario, system, guard);
+  if (line) return line->verdict;
+  lb_facts_of(protocol, options, topology, scenario, &facts);
+  return lb_theory_predict(scenario->attack, &facts, guard, &prediction) ? prediction.verdict : LB_VERDICT_NONE;
+}
+
 static void look_at(const struct lb_scenario *s, const struct lb_protocol *p, const struct lb_topology *t,
                     struct looked *ret) {
   char system[96], set[160], rests[160], why[300];
@@ -28,15 +59,15 @@ static void look_at(const struct lb_scenario *s, const struct lb_protocol *p, co
   snprintf(system, sizeof system, "%s@%s", p->name, t->name);
   for (enum lb_guard guard = LB_GUARD_NONE; guard < LB_GUARD_COUNT; guard++) {
     const struct lb_cell cell = {.scenario = s, .protocol = p, .topology = t, .guard = guard, .options = options};
-    enum lb_verdict verdict = lb_theory_expects(s, p, options, t, guard);
+    enum lb_verdict verdict = expects(s, p, options, t, guard);
     if (verdict == LB_NA || verdict == LB_VERDICT_NONE || !lb_scenario_asks(s, system) ||
         lb_fit(&cell, why, sizeof why) == LB_NA)
       continue;
-    if (of & lb_fit_clocks_set(s)) ret->put++;
+    if (of & clocks_set(s)) ret->put++;
     else if (ret->unread++ < 20)
       print_error("%s: %s under %s is expected to be %s, but it sets %s, and the lock rests on %s\n", s->name, system,
-                  lb_guard_name(guard), lb_verdict_name(verdict),
-                  lb_fit_clocks_say(lb_fit_clocks_set(s), set, sizeof set), lb_fit_clocks_say(of, rests, sizeof rests));
+                  lb_guard_name(guard), lb_verdict_name(verdict), lb_fit_clocks_say(clocks_set(s), set, sizeof set),
+                  lb_fit_clocks_say(of, rests, sizeof rests));
   }
   free(options);
 }
@@ -59,7 +90,7 @@ static size_t look_into(struct looked *ret) {
   for (size_t i = 0; i < count; i++) {
     struct lb_scenario s;
     if (lb_scenario_load(paths[i], &s, &err) < 0) fail_msg("%s", err.text);
-    if (s.kind == LB_KIND_TIMELINE && lb_fit_clocks_set(&s) && !s.upstream) asked++, look_at_all_systems(&s, ret);
+    if (s.kind == LB_KIND_TIMELINE && clocks_set(&s) && !s.upstream) asked++, look_at_all_systems(&s, ret);
     lb_scenario_clear(&s);
     free(names[i]), free(paths[i]);
   }
