@@ -5,6 +5,7 @@
  */
 #include "foreign.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -389,22 +390,46 @@ static int foreign_clean(struct lb_env *env, const struct lb_config *config, con
 
 /* The lease as its caller knows it. What the library says is left may be less than nothing; it has given it out all the
  * same. */
-static void fill_lease(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
-                       const struct foreign_answer *answer, lb_ns sent) {
+/* False: not a whole number, or too large for one. "1.7e9" would be 1, and the number before it might be larger. */
+static bool is_number(const char *text, bool may_be_negative) {
+  char *end;
+  if (may_be_negative && *text == '-') text++;
+  if (!isdigit((unsigned char)*text)) return false;
+  errno = 0;
+  strtoull(text, &end, 10);
+  return !*end && errno == 0;
+}
+
+static int no_number(struct lb_session *s, const char *name, const char *text) {
+  char quoted[60];
+  foreign_line_quote(text, quoted, sizeof quoted);
+  return foreign_broken(s, "the adapter says %s=%s, expected a whole number", name, quoted);
+}
+
+/* In days of the year 33000 it is without an end all the same, and as nanoseconds it has to fit. */
+static lb_ns ns_of(const char *ms) {
+  enum { DIGITS_MAX = 12 };
+  bool negative = *ms == '-';
+  unsigned long long count = strlen(ms) - negative > DIGITS_MAX ? 999999999999ULL : strtoull(ms + negative, NULL, 10);
+  return (negative ? -(lb_ns)count : (lb_ns)count) * LB_NS_PER_MS;
+}
+
+static int fill_lease(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
+                      const struct foreign_answer *answer, lb_ns sent) {
   const char *validity = foreign_line_value(&answer->words, 1, "validity_ms");
   lb_ns now = lb_now(s->env), whole = (lb_ns)lock->ttl_ms * LB_NS_PER_MS;
   grant->asked_at = sent;
   grant->valid_until = LB_NEVER;
-  if (!(s->foreign->protocol.traits & LB_TRAIT_LEASED)) return;
+  if (!(s->foreign->protocol.traits & LB_TRAIT_LEASED)) return 0;
   grant->asked_at = now; /* a lease without a validity counts from its answer */
   grant->valid_until = lb_lease_end(now, lock->ttl_ms);
-  if (!validity) return;
-  long long left_ms = strtoll(validity, NULL, 10);
-  lb_ns end =
-      left_ms > 0 ? now + (lb_ns)left_ms * LB_NS_PER_MS : now - foreign_earlier(now, (lb_ns)-left_ms * LB_NS_PER_MS);
+  if (!validity) return 0;
+  if (!is_number(validity, true)) return no_number(s, "validity_ms", validity);
+  lb_ns left = ns_of(validity), end = left > 0 ? now + left : now - foreign_earlier(now, -left);
   grant->asked_at = end > sent + whole ? end - whole : sent;
   if (grant->asked_at > now) grant->asked_at = now;
   grant->valid_until = foreign_earlier(end > grant->asked_at ? end : grant->asked_at + 1, grant->asked_at + whole);
+  return 0;
 }
 
 static int take_grant(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
@@ -412,11 +437,12 @@ static int take_grant(struct lb_session *s, const struct lb_lock *lock, struct l
   const char *token = foreign_line_value(&answer->words, 1, "token"),
              *fence = foreign_line_value(&answer->words, 1, "fence");
   if (token && *token) grant->token_len = (size_t)snprintf(grant->token, sizeof grant->token, "%.120s", token);
+  if (fence && !is_number(fence, false)) return no_number(s, "fence", fence);
   if (fence) grant->fence = strtoull(fence, NULL, 10);
   if (s->foreign->protocol.traits & LB_TRAIT_FENCED && grant->fence == 0)
     return foreign_broken(s, "the adapter granted without fence=, though it says that it can");
-  fill_lease(s, lock, grant, answer, sent);
-  return LB_OK;
+  int r = fill_lease(s, lock, grant, answer, sent);
+  return r ? r : LB_OK;
 }
 
 static int judge_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,

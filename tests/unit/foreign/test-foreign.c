@@ -319,6 +319,12 @@ TEST(each_answer_has_its_result) {
   assert_true(lock_of->round_trip(session) > 0);
 }
 
+TEST(a_validity_without_an_end_is_no_lease_that_is_over) {
+  assert_int_equal(open_adapter("acquire) echo $n granted validity_ms=9223372036854775807;;"), 0);
+  assert_int_equal(try(PATIENCE_MS), LB_OK);
+  assert_true(grant.valid_until > lb_clock_ns());
+}
+
 /* The answer to acquire waits for a file that the test makes. */
 #define HELD_BACK(answer) "acquire) while ! [ -e %s ]; do sleep 0.01; done; echo $n " answer ";;"
 static char gate[] = "/tmp/lockbench-gate-XXXXXX";
@@ -415,6 +421,11 @@ TEST(what_breaks_the_rules_is_told_once_and_for_all) {
   breaks("acquire) echo 99 granted;;", "wrote '99 granted', which answers no open question");
   breaks("acquire) echo hello;;", "wrote 'hello', expected '");
   breaks("acquire) echo $n perhaps;;", "answered 'perhaps' to acquire, expected granted, busy");
+  breaks("acquire) echo $n granted fence=1712345678.91;;", "says fence=1712345678.91, expected a whole number");
+  breaks("acquire) echo $n granted fence=-1;;", "says fence=-1, expected a whole number");
+  breaks("acquire) echo $n granted fence=99999999999999999999;;", "expected a whole number");
+  breaks("acquire) echo $n granted fence=;;", "says fence=, expected a whole number");
+  breaks("acquire) echo $n granted validity_ms=2.9e3;;", "says validity_ms=2.9e3, expected a whole number");
   breaks("acquire) echo \"! nonsense\";;", "expected '! lost TEXT' or '! doubt TEXT'");
   breaks("acquire) kill -SEGV $$;;", "the adapter died of SIGSEGV, and nobody had asked it to end");
   breaks("acquire) exit 3;;", "the adapter exited with status 3");
