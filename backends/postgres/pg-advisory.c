@@ -133,6 +133,7 @@ const struct lb_protocol lb_pg_advisory = {
 static const struct sql_hold_kind advisory_xact = {
     .server = &pg_server,
     .begin = {"BEGIN", 0},
+    .fails_whole = true,
     .take = {"SELECT 1 WHERE pg_try_advisory_xact_lock(" PG_ADVISORY_KEY ")", 1},
     .take_number = {"SELECT nextval('lockbench_fence') WHERE pg_try_advisory_xact_lock(" PG_ADVISORY_KEY ")", 1},
     .take_shared = {"SELECT 1 WHERE pg_try_advisory_xact_lock_shared(" PG_ADVISORY_KEY ")", 1},

@@ -53,6 +53,7 @@ static const char *const create[] = {"CREATE TABLE IF NOT EXISTS lockbench_locke
 static const struct sql_hold_kind for_update = {
     .server = &pg_server,
     .begin = {"BEGIN", 0},
+    .fails_whole = true,
     .take = {LOCKED, 1},
     .take_number = {"WITH locked AS MATERIALIZED (" LOCKED ") SELECT nextval('lockbench_fence') FROM locked", 1},
     .make = {"INSERT INTO lockbench_locked(name) VALUES ($1) ON CONFLICT DO NOTHING", 1},

@@ -377,10 +377,20 @@ int sql_hold_doubt(struct lb_session *s, const struct lb_lock *lock, const struc
 const char *const sql_hold_waits[] = {"poll", "block", NULL};
 const char *const sql_hold_work_on[] = {"lock", "other", NULL};
 
+/* A transaction that failed is over at the server, and the lock with it. The next statement would be in another one, or
+ * be refused, and COMMIT would say yes all the same. */
+static void forget_failed(struct lb_session *s, struct sql_held *held, const struct sql_answer *answer, lb_ns deadline) {
+  struct sql_line *line = held->line;
+  bool failed = answer->outcome == SQL_AGAIN || (s->kind->fails_whole && answer->outcome != SQL_DONE);
+  if (!failed || !s->kind->begin.sql || s->works_apart) return;
+  lines_forget(&s->lines, held);
+  end_transaction(line, deadline);
+}
+
 /* The server ends one of those that wait for each other: -EDEADLK. */
 int sql_hold_work(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   struct sql_attempt attempt = sql_attempt_get(grant);
-  const struct sql_held *held = lines_held(&s->lines, attempt.owner);
+  struct sql_held *held = lines_held(&s->lines, attempt.owner);
   const struct sql_stmt work = {s->work, 0};
   const char *name = s->kind->server->service;
   struct sql_answer answer;
@@ -389,6 +399,7 @@ int sql_hold_work(struct lb_session *s, const struct lb_lock *lock, const struct
   int rc = s->works_apart ? sql_primary_call(&s->apart, deadline, &work, NULL, NULL, &answer)
                           : sql_primary_ask(&held->line->primary, deadline, &work, NULL, &answer);
   if (rc) return rc == LB_UNKNOWN ? LB_TIMEOUT : rc;
+  forget_failed(s, held, &answer, deadline);
   if (answer.outcome == SQL_BUSY) return lb_fail(s->env, -EAGAIN, "%s: it waits for another client", name), LB_TIMEOUT;
   if (answer.outcome == SQL_AGAIN)
     return lb_fail(s->env, -EDEADLK, "%s: it and another client wait for each other", name);

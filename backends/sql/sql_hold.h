@@ -51,6 +51,7 @@ struct sql_hold_kind {
       free; /* yes: this server process held it, and does so once less now. Of a transaction: its end, which is a yes */
   struct sql_stmt held;      /* yes: somebody holds it */
   const char *const *create; /* of sql_schema_make() */
+  bool fails_whole;          /* any error ends its transaction, and not a deadlock alone */
   /* Points. after_take: the answer has been read, and it was yes. */
   const char *before_take, *after_take, *before_free;
 };

@@ -16,7 +16,7 @@
 
 const struct lb_protocol *tested = &lb_pg_row;
 int64_t ttl_ms = 1000;
-union lb_value settings[4];
+union lb_value settings[8];
 
 struct pg_server server;
 struct client a, b;

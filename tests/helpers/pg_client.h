@@ -15,7 +15,7 @@ struct client {
   const struct lb_protocol *protocol;
   struct lb_process_env env;
   struct lb_session *session;
-  union lb_value options[4];
+  union lb_value options[8];
 };
 
 extern const struct lb_protocol lb_pg_row, lb_pg_lease, lb_pg_lease_client, lb_pg_advisory, lb_pg_advisory_xact,
@@ -24,7 +24,7 @@ extern const struct lb_protocol
     *tested;           /* what clients opened from now on speak; pg-row unless the test says otherwise */
 extern int64_t ttl_ms; /* of every try; 1000 unless ... */
 extern union lb_value
-    settings[4]; /* options of clients opened from now on; lock_wait_ms is an argument of open_client() */
+    settings[8]; /* options of clients opened from now on; lock_wait_ms is an argument of open_client() */
 
 extern struct pg_server server;       /* the one that start_server() starts ... */
 extern const struct lb_target target; /* ... as clients see it */
