@@ -31,14 +31,15 @@ static const char *const lease_create[] = {
     " NOT NULL, fence BIGINT NOT NULL, renewals BIGINT NOT NULL, expires DATETIME(3) NOT NULL) ENGINE=InnoDB",
     NULL};
 
-/* `again` has to write, so that its commit waits for a replica as that of `take` did; an UPDATE has no RETURNING here.
+/* `take` says yes only if it took the lease now, by the end that it set: an attempt that has it already asks `again`,
+ * as its lease runs since the earlier statement. `again` has to write, so that its commit waits for a replica as that of `take` did; an UPDATE has no RETURNING here.
  * A row that it makes has no owner. A renewal counts, because an UPDATE that changes no value changes no row. */
 static const struct sql_row_sql lease_sql = {
     .take = {"INSERT INTO lockbench_lease(name, owner, fence, renewals, expires) VALUES ($1, $2, 1, 0, " END ")"
              " ON DUPLICATE KEY UPDATE fence = IF(expires <= " NOW ", fence + 1, fence),"
              " owner = IF(expires <= " NOW ", VALUES(owner), owner),"
              " expires = IF(expires <= " NOW ", VALUES(expires), expires)"
-             " RETURNING IF(owner = $2, fence, 0)",
+             " RETURNING IF(owner = $2 AND expires = " END ", fence, 0)",
              4},
     .again = {"INSERT INTO lockbench_lease(name, owner, fence, renewals, expires) VALUES ($1, '', 0, 0, " NOW ")"
               " ON DUPLICATE KEY UPDATE renewals = renewals + (owner = $2 AND expires > " NOW ")"

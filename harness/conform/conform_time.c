@@ -84,6 +84,20 @@ static void lease_ends(struct lb_conform *c) {
   WANT(LB_OK, lb_conform_release(c, 1, key, &b));
 }
 
+/* As a client does whose reply was lost. What it is promised then is what its record at the servers keeps. */
+static void lease_ends_asked_again(struct lb_conform *c) {
+  KEY;
+  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
+  WANT(LB_OK, try_for(c, 0, key, SHORT_TTL_MS, &a));
+  lb_clock_sleep_until(in_ms(SHORT_TTL_MS / 2));
+  WANT(LB_OK, try_for(c, 0, key, SHORT_TTL_MS, &a));
+  WANT(LB_OK, lb_conform_acquire(c, 1, key, &b, 5000));
+  lb_conform_check(c, lb_clock_ns() >= a.valid_until,
+                   "expected nobody else before valid_until, got another holder %.3f ms before it",
+                   ms_after(a.valid_until, lb_clock_ns()));
+  WANT(LB_OK, lb_conform_release(c, 1, key, &b));
+}
+
 /* A server may keep a lease for longer than the client counts on it: some count whole seconds. */
 static void await_end_at_a_server(struct lb_conform *c, const char *key) {
   if (c->topology->data_count == 0) return;
@@ -291,6 +305,8 @@ static void giving_up_leaves_nothing(struct lb_conform *c) {
 const struct lb_conform_statement lb_conform_of_time[] = {
     {"validity counts from before the send", 0, validity_counts_from_the_send},
     {"a lease ends by itself and the old holder learns it", LB_NEEDS_LEASE, lease_ends},
+    {"a lease that was asked for twice ends when it was said", LB_NEEDS_SAFE | LB_NEEDS_OWNER | LB_NEEDS_LEASE,
+     lease_ends_asked_again},
     {"extending moves the end", LB_NEEDS_EXTEND, extending_moves_the_end},
     {"an extended lease is held past its first end", LB_NEEDS_LEASE | LB_NEEDS_EXTEND, extended_past_its_first_end},
     {"an expired lease is lost before anybody else comes", LB_NEEDS_LEASE, lease_ends_unasked},
