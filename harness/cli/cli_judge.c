@@ -69,8 +69,8 @@ static int take_adapter(struct judge *j, const char *word) {
   j->judging.check = "conform";
   j->adapter = true;
   if (j->protocol) return 0;
-  if (!j->args->json) lb_cli_say("nothing could be asked: its first line is not that of an adapter");
-  return lb_complain(LB_EXIT_MISSING, "judge '%s': %s; see peers/README.md", word, err.text);
+  return lb_complain(LB_EXIT_USAGE, "judge '%s': its first line is not that of an adapter: %s; see peers/README.md", word,
+                     err.text);
 }
 
 static int take_plugin(struct judge *j, const char *word) {
@@ -115,8 +115,7 @@ static int add_system(struct judge *j, const char *topology, int length) {
   return 0;
 }
 
-/* Adds all topologies that the user's own lock names and this machine has. The check complains of one that does not
- * exist. */
+/* Adds all topologies that the user's own lock names and this machine has. */
 static int add_named(struct judge *j) {
   int r = 0;
   const char *missing = NULL;
@@ -124,12 +123,11 @@ static int add_named(struct judge *j) {
     const struct lb_topology *topology = lb_topology_find(*t);
     const char *lacks = topology ? lb_topology_missing(topology) : NULL;
     if (lacks) missing = lacks;
-    else if (topology) r = add_system(j, *t, (int)strlen(*t));
+    else r = add_system(j, *t, (int)strlen(*t));
   }
   if (r || j->systems[0]) return r;
   if (j->args->json) return lb_complain(LB_EXIT_MISSING, "judge: this machine has none of its servers");
-  lb_cli_say("nothing could be asked: %s%s",
-             missing ? "this machine has not got " : "it names no servers that lockbench has", missing ? missing : "");
+  lb_cli_say("nothing could be asked: this machine has not got %s", missing ? missing : "its servers");
   return LB_EXIT_MISSING;
 }
 
@@ -156,7 +154,8 @@ static int choose_own(struct judge *j) {
 
 static int choose_systems(struct judge *j) {
   int r = 0;
-  if (lb_cli_names_own(j->args)) return choose_own(j);
+  if (lb_cli_names_own(j->args)) return j->judging.chosen = true, choose_own(j);
+  j->judging.chosen = j->topology || j->args->systems;
   if (j->args->systems && j->topology)
     return lb_complain(LB_EXIT_USAGE, "judge %s: -b %s names other servers", j->args->words[0], j->args->systems);
   const char *list = j->topology ? j->topology : j->args->systems;

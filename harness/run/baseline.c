@@ -30,6 +30,7 @@ struct row {
 };
 struct lb_baseline {
   const char *path;
+  bool of_judge; /* not of another command, which asks other questions */
   struct row *row;
   size_t count;
 };
@@ -82,6 +83,8 @@ static int read_folder(struct lb_baseline *b, struct lb_error *err) {
   int r = json_is_array(json_object_get(run, "cells"))
               ? 0
               : lb_refuse(err, "%s: 'cells' is missing, expected a list", path);
+  const char *command = json_string_value(json_array_get(json_object_get(run, "argv"), 0));
+  b->of_judge = command && strcmp(command, "judge") == 0;
   if (r == 0) read_cells(b, run);
   json_decref(run);
   return r;
@@ -134,6 +137,7 @@ static int read_junit(struct lb_baseline *b, const char *text, struct lb_error *
   if (!first) return lb_refuse(err, "%s: is no JUnit file, expected <testsuite>", b->path);
   if (!attribute(first, "name", suite, sizeof suite) || strcmp(suite, LB_JUNIT_OF_JUDGE) != 0)
     return lb_refuse(err, "%s: is not of `judge`: expected <testsuite name=\"" LB_JUNIT_OF_JUDGE "\">", b->path);
+  b->of_judge = true;
   for (const char *at = strstr(first, tag); at;) {
     const char *next = strstr(at + 1, tag), *end = next ? next : at + strlen(at);
     if (!attribute(at, "classname", what, sizeof what) || !attribute(at, "name", name, sizeof name))
@@ -236,10 +240,35 @@ static void compare_cell(const struct lb_baseline *b, const struct lb_cell_sum *
              there ? rank_names[there->rank] : "not asked");
 }
 
+static bool plans_system(const struct lb_plan *plan, const char *system) {
+  for (size_t i = 0; i < plan->cell_count; i++)
+    if (strcmp(plan->cells[i].system, system) == 0) return true;
+  return false;
+}
+
+static bool plans_question(const struct lb_plan *plan, const struct row *row) {
+  for (size_t i = 0; i < plan->cell_count; i++)
+    if (strcmp(plan->cells[i].system, row->name) == 0 && strcmp(plan->cells[i].scenario->name, row->what) == 0)
+      return true;
+  return false;
+}
+
+/* Answers there to questions that are not in the plan: servers that this machine has no more, scenarios that are gone.
+ * Not those of servers that the user left out, of a guard, or about a statement: these have a blank in their name. */
+static void compare_rest(const struct lb_baseline *b, const struct lb_plan *plan, bool chosen, struct lb_worse *ret) {
+  for (size_t i = 0; b->of_judge && i < b->count; i++) {
+    const struct row *row = &b->row[i];
+    if (row->rank == UNKNOWN || strchr(row->name, ' ') || plans_question(plan, row)) continue;
+    if (chosen && !plans_system(plan, row->name)) continue;
+    if (ret->away++ == 0) snprintf(ret->first_away, sizeof ret->first_away, "%s on %s", row->what, row->name);
+  }
+}
+
 void lb_baseline_compare(const struct lb_baseline *b, const struct lb_tally *tally, const struct lb_judging *judging,
                          struct lb_worse *ret) {
   *ret = (struct lb_worse){0};
   for (size_t i = 0; i < tally->plan->cell_count; i++) compare_cell(b, &tally->cells[i], ret);
+  compare_rest(b, tally->plan, judging->chosen, ret);
   for (int i = 0; i < judging->statements && i < LB_STATEMENTS_MAX; i++) {
     const char *text = judging->statement[i].text;
     if (judging->statement[i].holds || lb_baseline_failed(b, judging->check, text) || ret->count++) continue;

@@ -31,8 +31,8 @@ enum lb_versus lb_baseline_versus(const struct lb_baseline *baseline, const stru
 bool lb_baseline_failed(const struct lb_baseline *baseline, const char *check, const char *statement);
 
 struct lb_worse {
-  int count, open, away; /* cells of that outcome; failed statements are in count, too */
-  char first[200], first_open[120], first_away[120];
+  int count, open, away; /* cells of that outcome; failed statements are in count, questions that are gone in away */
+  char first[200], first_open[120], first_away[380];
 };
 void lb_baseline_compare(const struct lb_baseline *baseline, const struct lb_tally *tally,
                          const struct lb_judging *judging, struct lb_worse *ret);

@@ -22,6 +22,7 @@ struct lb_judging {
     char text[100];
     bool holds;
   } statement[LB_STATEMENTS_MAX];     /* the first ones of these */
+  bool chosen;                        /* the user said on which servers */
   const struct lb_baseline *baseline; /* NULL = none: what counts is whether it is safe */
 };
 

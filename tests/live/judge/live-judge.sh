@@ -149,6 +149,10 @@ check 'skipped, and answered there: exit 5' ends_with 5
 check 'it is said before the verdict' verdict "^not asked in 1 that $both has an answer for: partition; safe in all 1 question"
 check 'its folder says so, too' folder_agrees
 check 'and its JUnit file has an error' grep -q '<error type="skipped" message="cutting links needs network namespaces' "$dir/away.xml"
+questions crash-holder
+judge redis-token@redis --baseline "$both"
+check 'a question that is gone, and answered there: exit 5' ends_with 5
+check 'it is said which' verdict "^not asked in 1 that $both has an answer for: partition on redis-token@redis; "
 questions contention crash-holder
 
 refused() { # EXIT PATTERN ARGUMENT...
@@ -164,7 +168,8 @@ check 'a library that is misspelt' refused 2 "did you mean 'peer:redis-py" redis
 check 'a topology that is misspelt' refused 2 "did you mean 'redis'\?" redis-py@reddis
 check 'a plugin that is not there' refused 2 'not a loadable library' ./none.so
 check 'a command that is no adapter' refused 2 'expected an adapter' 'sh -c true'
-check 'a first line that is none' refused 5 'its first line' 'echo hello'
+check 'a first line that is none' refused 2 'its first line' 'echo hello'
+check 'servers that an adapter misspells' refused 2 "did you mean 'redis'\?" "sh -c 'echo lockbench-lock 1 name=x version=1 topologies=reddis ends=lease; cat >/dev/null'"
 check 'an option of a protocol that is misspelt' refused 2 'ttl' local -s ttl=1
 printf '<testsuite name="lockbench judge"' >"$dir/cut.xml"
 printf 'hello\n' >"$dir/text"
