@@ -134,6 +134,7 @@ const char *lb_text_suggest(const char *word, const char *const *words, size_t c
     size_t known_len = strlen(words[i]);
     if (known_len > WORD_MAX) continue;
     size_t d = distance(word, len, words[i], known_len);
+    if (len > 2 && strncmp(words[i], word, len) == 0 && words[i][len] == '_') d = 1; /* "ttl" wants a unit */
     /* d == len: nothing in common; "x" is not a misspelt "pg". */
     if (d > limit || d >= len || d >= nearest_distance) continue;
     nearest = words[i];

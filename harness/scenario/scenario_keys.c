@@ -223,8 +223,10 @@ static const struct lb_scenario_key *refuse_key(const char *what, const char *na
                                                 size_t count, struct lb_error *err) {
   char list[256] = "";
   const char *near = lb_text_suggest(name, known, count);
-  for (size_t i = 0, at = 0; i < count && at < sizeof list; i++)
+  size_t at = 0;
+  for (size_t i = 0; i < count && at < sizeof list; i++)
     at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i == 0 ? "" : i + 1 == count ? " or " : ", ", known[i]);
+  if (at >= sizeof list) snprintf(list, sizeof list, "one of `lockbench list keys`");
   if (near) lb_refuse(err, "%s '%s', did you mean '%s'? expected %s", what, name, near, list);
   else lb_refuse(err, "%s '%s': expected %s", what, name, list);
   return NULL;

@@ -63,6 +63,11 @@ TEST(the_nearest_word_wins_and_the_first_of_equals) {
   assert_string_equal(nearest("reads"), "read");
 }
 
+TEST(a_word_without_its_unit_suggests_the_one_with_it) {
+  const char *const known[] = {"tries", "ttl_ms"};
+  assert_string_equal(lb_text_suggest("ttl", known, 2), "ttl_ms");
+}
+
 TEST(a_known_word_suggests_itself) { assert_string_equal(nearest("write"), "write"); }
 
 STATES(a_long_word_may_be_off_by_a_third, assert_string_equal(nearest("redis-tokne@sentinal"), "redis-token@sentinel"),
