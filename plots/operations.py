@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """operations.py - turns operations as other tools record them, in Jepsen's EDN or in CSV, into JSON lines (results/SCHEMA.md).
 
-    operations.py NAME [NAME=acquire,...] <FILE >LINES     NAME stands for the file in messages
+    operations.py NAME [NAME=acquire,... [timed]] <FILE >LINES     NAME stands for the file in messages; timed: it has to have times
 
 `lockbench check` and `explain` call it. A process invokes an operation, and it ends as ok, fail or info. Each hold is a sure one:
 from the :ok of an acquire to the :invoke of its release. What is not certain never makes a hold: an acquire without an answer
@@ -18,7 +18,8 @@ import ending
 TYPES = ("invoke", "ok", "fail", "info")
 FS = ("acquire", "release", "refresh", "extend")
 NAME_CHARACTERS = 200
-_RENEWAL = ("renew", "renewed", 'not-renewed","check":"told-no', 'not-renewed","check":"no-answer')
+# One that failed changed nothing: the lease ends as it would have.
+_RENEWAL = ("renew", "renewed", 'not-renewed","check":"error', 'not-renewed","check":"no-answer')
 # A release that failed or has no answer had ended the hold when it was invoked.
 KINDS = {"acquire": ("acquire", "granted", "timeout", "unknown"), "release": ("release", "released", None, None), "refresh": _RENEWAL, "extend": _RENEWAL}
 KIND_OF = {(f, kind): event for f, events in KINDS.items() for kind, event in zip(TYPES, events)}
@@ -27,10 +28,10 @@ KIND_OF = {(f, kind): event for f, events in KINDS.items() for kind, event in zi
 class Op:
     """An operation, or what no client does, as Jepsen's nemesis: then `says` is its text, and only `time` counts beside it."""
 
-    __slots__ = ("line", "time", "index", "type", "f", "process", "owner", "key", "named", "fence", "says", "begun")
+    __slots__ = ("line", "time", "index", "type", "f", "process", "owner", "key", "named", "fence", "shared", "says", "begun")
 
     def __init__(self, line):
-        self.line = line
+        self.line, self.shared = line, False
         self.time = self.index = self.process = self.owner = self.key = self.named = self.fence = self.says = None
 
 
@@ -62,6 +63,15 @@ class Operations:
     def f(self, line, what, word):
         return self.names.get(word) or self.word(line, what, word, FS)
 
+    def no_lock(self, line, process, f):
+        """Who is no client takes no lock: a hold that is left out would make the history safe."""
+        if f in FS or f in self.names:
+            raise self.refuse(line, f'found "{f}" of process "{process[:40]}", expected a number: a name is no client')
+
+    def mode(self, line, text):
+        """Whether it is a reader's."""
+        return text not in ("", "nil") and self.word(line, "unknown mode", text, ("exclusive", "shared")) == "shared"
+
     def add(self, op):
         """Key and client may be left out at one end: what one end says holds for the other one."""
         if self.ops and (op.time is None) != (self.ops[0].time is None):
@@ -70,6 +80,9 @@ class Operations:
             if op.index <= self.index:
                 raise self.refuse(op.line, f"found index {op.index} after {self.index}, expected operations in the order of their index")
             self.index = op.index
+            last = self.ops[-1] if self.ops else op
+            if op.time is not None and op.time < last.time:
+                raise self.refuse(op.line, f"found index {op.index} with an earlier time than in line {last.line}, expected times in the order of the index: clocks differ")
         self.ops.append(op)
         if op.says is not None:
             return
@@ -77,6 +90,7 @@ class Operations:
         begin = self.check(p, op)
         if op.key is not None:
             begin.key = op.key
+        begin.shared |= op.shared
         if op.owner is not None:
             begin.owner = op.owner
             p.owner = p.owner or op.owner
@@ -106,11 +120,14 @@ class Operations:
         make a hold without end, and so would one for a client that is not named."""
         invokes = [op for op in self.ops if op.says is None and op.type == "invoke"]
         keyed = bool(invokes) and (any(op.key is not None for op in invokes) or all(op.named is not None for op in invokes))
+        several = len({op.named for op in invokes} - {None}) > 1
         for op in invokes:
             if keyed and op.key is None:
                 op.key = op.named
             if keyed and op.key is None:
                 raise self.refuse(op.line, 'found an "invoke" without a key, expected one on each or on none')
+            if not keyed and several and op.named is None:
+                raise self.refuse(op.line, 'found an "invoke" without a text in :value, where others have several, expected one on each or on none')
             if op.owner is None and self.processes[op.process].several:
                 raise self.refuse(op.line, f"found an operation without a client, of process {op.process} that works for several, expected one on each of its own")
         return keyed
@@ -132,12 +149,13 @@ class Operations:
                 if name not in quoted:
                     quoted[name] = json.dumps(name)
             fence = f',"fence":{op.fence}' if event == "granted" and op.fence is not None and op.fence > 0 else ""
-            yield f'{when},"c":{quoted[client]},"k":{quoted[key]},"e":"{event}"{fence}}}\n'
+            shared = ',"shared":true' if event in ("acquire", "granted") and op.begun.shared else ""
+            yield f'{when},"c":{quoted[client]},"k":{quoted[key]},"e":"{event}"{fence}{shared}}}\n'
 
 
 # ---- EDN ----------------------------------------------------------------------------------------------------------------
 
-MEMBERS = {f":{name}": name for name in ("type", "f", "process", "time", "index", "key", "value", "fence", "client")}
+MEMBERS = {f":{name}": name for name in ("type", "f", "process", "time", "index", "key", "value", "fence", "client", "mode")}
 
 
 class Edn:
@@ -197,7 +215,7 @@ class Edn:
                 found[":value"] = value = value[1]
             if isinstance(value, edn.Form) and value.kind == "a map":
                 inner = self.members(line, value)
-                for member in (":fence", ":client"):
+                for member in (":fence", ":client", ":mode"):
                     if member in inner:
                         found.setdefault(member, inner[member])
 
@@ -211,6 +229,7 @@ class Edn:
         if process == "nil":
             raise self.ops.refuse(line, "found no :process, expected one in an operation")
         if process[:1] == ":":
+            self.ops.no_lock(line, process, found.get(":f", ":")[1:])
             said = (process, found.get(":f", ":"), found.get(":value", "nil"))
             op.says = " ".join(filter(None, (edn.content(part)[:NAME_CHARACTERS] for part in said if part != "nil")))
             op.says = re.sub(r"[\x00-\x1f\x7f]", " ", op.says)
@@ -224,6 +243,7 @@ class Edn:
         if op.type == "invoke" and value[:1] == '"':
             op.named = self.name(line, ":value", value)
         op.owner = self.name(line, ":client", found.get(":client"))
+        op.shared = self.ops.mode(line, edn.content(found.get(":mode", "nil")))
         return op
 
     def read(self, text):
@@ -238,7 +258,7 @@ class Edn:
 
 # ---- CSV ----------------------------------------------------------------------------------------------------------------
 
-COLUMNS = ("process", "type", "f", "time_ns", "index", "key", "value", "fence", "client")
+COLUMNS = ("process", "type", "f", "time_ns", "index", "key", "value", "fence", "client", "mode")
 FIELD = re.compile(r'(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|\Z)')
 
 
@@ -291,7 +311,9 @@ def csv_op(ops, line, row):
         raise ops.refuse(line, "found no process, expected a number, or the name of no client")
     if re.fullmatch("[0-9]+", process):
         op.f, op.process, op.key, op.owner = ops.f(line, "unknown f", f), process, row.get("key") or None, row.get("client") or None
+        op.shared = ops.mode(line, row.get("mode", ""))
     else:
+        ops.no_lock(line, process, f)
         op.says = f"{process[:60]} {f[:60]} {row.get('value', '')[:160]}"
     return op
 
@@ -323,7 +345,7 @@ def names_of(text):
     return names
 
 
-def lines(name, data, names):
+def lines(name, data, names, timed):
     """The lines of a file's bytes. BadInput."""
     ops = Operations(name, names)
     if re.match(rb"[A-Za-z][^\n]*,", data):
@@ -336,12 +358,14 @@ def lines(name, data, names):
         Edn(ops).read(text)
     if not ops.ops:
         raise ops.refuse(1, "found no events, expected at least one")
+    if timed and ops.ops[0].time is None:
+        raise ops.refuse(ops.ops[0].line, "found an operation without a time, expected one on each: a lease is a time")
     return ops.events()
 
 
 def main():
-    names = names_of(sys.argv[2]) if len(sys.argv) > 2 else {}
-    sys.stdout.writelines(lines(sys.argv[1], sys.stdin.buffer.read(), names))
+    names = names_of(sys.argv[2]) if sys.argv[2:] and sys.argv[2] else {}
+    sys.stdout.writelines(lines(sys.argv[1], sys.stdin.buffer.read(), names, sys.argv[3:] == ["timed"]))
 
 
 if __name__ == "__main__":

@@ -195,15 +195,20 @@ static void release(struct sweep *s, const struct lb_event *e, size_t event) {
   struct pair *p = lb_check_pair(s, e->client, e->key);
   p->stranger = !p->asked && s->keys[e->key].holders > 0;
   p->lost = false;
+  p->releasing++;
   if (p->holds && --p->depth > 0) return;
   end_hold(s, p, event); /* other_granted stays: the answer may be that the lock was lost */
 }
 
-/* A release does not say whose hold it ended: a program may free the lock of another one. */
+/* A release does not say whose hold it ended: a program may free the lock of another one. One of which the begin was
+ * not written ended the hold by now. */
 static void confirm_release(struct sweep *s, const struct lb_event *e, size_t event) {
   struct pair *p = lb_check_pair(s, e->client, e->key);
+  if (p->releasing == 0) release(s, e, event);
+  p->releasing--;
   if (p->stranger && !s->check->freed_by_stranger) s->check->stranger_event = event;
   s->check->freed_by_stranger |= p->stranger;
+  s->keys[e->key].freed_by_stranger |= p->stranger;
   p->stranger = false;
 }
 
@@ -213,13 +218,17 @@ static void ask(struct sweep *s, const struct lb_event *e) {
   else if (!(e->flags & LB_EVF_SHARED)) s->keys[e->key].wanted_alone = true;
 }
 
-/* A renewal gives no hold: a client that has released and then reads the answer to an older renewal holds nothing. A
- * renewal after a loss, while another client holds, means that the lock was promised twice. */
+/* A renewal gives no hold: a client that has released and then reads the answer to an older renewal holds nothing. */
 static void renew(struct sweep *s, const struct lb_event *e) {
   struct pair *p = lb_check_pair(s, e->client, e->key);
   s->check->unmeasured |= s->history->lines && !(e->flags & LB_EVF_UNTIL);
   if (p->holds) set_lease(s, p, e);
-  else s->check->revived |= p->lost && s->keys[e->key].holders > 0;
+}
+
+/* Where one is to be renewed there are leases, on every key, also where the answer is no or none. */
+static void begin_renewal(struct sweep *s, const struct lb_event *e) {
+  const struct pair *p = lb_check_pair(s, e->client, e->key);
+  s->check->unmeasured |= s->history->lines && p->holds && p->endless;
 }
 
 /* A library that renews unseen does so as long as it reaches a server: until when is known only while it does not. */
@@ -255,6 +264,7 @@ static void crash(struct sweep *s, const struct lb_event *e, size_t event) {
 static void apply(struct sweep *s, const struct lb_event *e, size_t event) {
   switch (e->kind) {
     case LB_EV_GRANTED: grant(s, e, event); break;
+    case LB_EV_RENEW: begin_renewal(s, e); break;
     case LB_EV_RENEWED: renew(s, e); break;
     case LB_EV_RELEASE: release(s, e, event); break;
     case LB_EV_RELEASED: confirm_release(s, e, event); break;
@@ -350,6 +360,7 @@ static void mark_overlap(struct sweep *s, const struct key *k, uint64_t t) {
     exclusive += runs && !s->pairs[i].shared;
   }
   bool within = too_many(k, running, exclusive);
+  s->check->before_stranger |= within && !k->freed_by_stranger;
   for (uint32_t i = k->first; i != NONE; i = s->pairs[i].next) {
     struct pair *p = &s->pairs[i];
     if (within && lease_runs(p, t)) p->overlap = OVERLAP_WITHIN;
@@ -376,6 +387,23 @@ static void settle(struct sweep *s, struct key *k, uint64_t t) {
   mark_overlap(s, k, t);
 }
 
+/* A renewal after a loss, while others hold since before this instant and beyond it who may not hold beside it, means
+ * that the lock was promised twice: if it is for a time after their grants. */
+static void note_revived(struct sweep *s, const struct lb_event *e) {
+  if (e->kind != LB_EV_RENEWED) return;
+  const struct pair *p = lb_check_pair(s, e->client, e->key);
+  const struct key *k = &s->keys[e->key];
+  uint64_t holders = 1, exclusive = !p->shared;
+  if (p->holds || !p->lost) return;
+  for (uint32_t i = k->first; i != NONE; i = s->pairs[i].next) {
+    const struct pair *other = &s->pairs[i];
+    if (other->begin_t >= e->t || (e->flags & LB_EVF_UNTIL && e->until <= other->begin_t)) continue;
+    holders++;
+    exclusive += !other->shared;
+  }
+  s->check->revived |= holders > 1 && too_many(k, holders, exclusive);
+}
+
 /* ---- the sweep --------------------------------------------------------------------------------------------------- */
 
 /* The order of these steps is the meaning of equal times: holds, then who meets whom, then
@@ -385,6 +413,7 @@ static void sweep_instant(struct sweep *s, size_t begin, size_t end) {
   for (size_t i = begin; i < end; i++) apply(s, &e[i], i);
   for (size_t i = 0; i < s->touched_count; i++) settle(s, &s->keys[s->touched[i]], e[begin].t);
   s->touched_count = 0;
+  for (size_t i = begin; i < end; i++) note_revived(s, &e[i]);
   for (size_t i = begin; i < end; i++) lb_check_access(s, &e[i]);
   for (size_t i = begin; i < end; i++) lb_check_remember_access(s, &e[i]);
 }
@@ -496,7 +525,9 @@ const char *lb_ruled_name(enum lb_ruled verdict) {
 
 struct lb_ruling lb_check_rule(const struct lb_check *check, bool past_lease) {
   bool violated = lb_check_violated(check, past_lease);
-  if (violated && check->freed_by_stranger) return (struct lb_ruling){LB_RULED_UNDECIDED, LB_CHECK_STRANGER};
+  if (check->token_regressions > 0) return (struct lb_ruling){LB_RULED_VIOLATED, NULL};
+  if (violated && check->freed_by_stranger && !check->before_stranger)
+    return (struct lb_ruling){LB_RULED_UNDECIDED, LB_CHECK_STRANGER};
   if (violated && check->unmeasured) return (struct lb_ruling){LB_RULED_UNDECIDED, LB_CHECK_UNMEASURED};
   if (violated) return (struct lb_ruling){LB_RULED_VIOLATED, NULL};
   if (check->revived) return (struct lb_ruling){LB_RULED_VIOLATED, LB_CHECK_REVIVED};

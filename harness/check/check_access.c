@@ -23,8 +23,8 @@
 /* Only what was accepted. The first access says where the value stood when the history began. */
 static void follow_value(struct lb_values *v, const struct lb_event *e, bool excused, bool early) {
   if (e->kind == LB_EV_WRITE) {
-    if (!v->read && !v->written && e->value > 0) v->read = true, v->first_read = v->last = e->value - 1;
-    __int128 taken = v->read || v->written ? 1 - ((__int128)e->value - (__int128)v->last) : 0;
+    if (!v->read && !v->written) v->read = true, v->first_read = v->last = (__int128)e->value - 1;
+    __int128 taken = 1 - ((__int128)e->value - v->last);
     if (excused) v->excused += taken;
     if (early) v->early += taken;
     v->writes++;
@@ -45,7 +45,7 @@ static void add(int64_t *sum, __int128 more) {
 
 void lb_check_lost_updates(struct lb_check *c, const struct lb_values *v) {
   if (!v->written || !v->read) return;
-  __int128 lost = (__int128)v->writes - ((__int128)v->last - (__int128)v->first_read);
+  __int128 lost = v->writes - (v->last - v->first_read);
   if (lost <= 0) return;
   __int128 unexcused = lost - v->excused;
   add(&c->lost_updates, lost);

@@ -14,7 +14,8 @@
 
 struct lb_values { /* of a key at the resource; zeroed at the begin */
   bool read, written;
-  uint64_t first_read, last, writes; /* last: the latest value that is known, read or written */
+  __int128 first_read, last; /* last: the latest value that is known, read or written. A first write of 0 came after -1 */
+  uint64_t writes;
   __int128 excused;                  /* what writes that an ended lease excuses took away, all in all */
   __int128 early;                    /* the same of clients that had read before they asked for the lock */
 };
@@ -52,6 +53,7 @@ struct pair { /* a client and a key: the present hold, or the last one */
   bool asked;              /* it was granted the key, or may have been */
   bool lost;               /* its last hold ended so, and it has not let go since */
   bool stranger;           /* its latest release was of what it had never asked for, while another client held */
+  uint64_t releasing;      /* releases that were begun and not confirmed */
 };
 
 struct orphan { /* a holder that died */
@@ -71,6 +73,7 @@ struct key {
   uint32_t access_client;        /* accessed in an earlier instant under the latest grant, NONE = no client */
   uint64_t access_granted_t;     /* that grant */
   struct lb_values values;
+  bool freed_by_stranger; /* of struct lb_check, on this key */
   bool wanted_alone;      /* an exclusive request came after the latest exclusive grant */
   struct orphan *orphans; /* that no other client was granted the key after */
   size_t orphan_count;

@@ -31,6 +31,7 @@ bool lb_cli_is_run_folder(const char *path) {
 
 struct foreign {
   const char *as;
+  bool timed; /* it has to have times */
   bool is_it; /* the file is of another tool */
   int exit;   /* of the script that has complained, else 0 */
 };
@@ -43,8 +44,8 @@ static int read_foreign(void *of, const struct lb_history_bytes *from, struct lb
   int r = -EIO;
   if (!input || !lines || fwrite(from->data, 1, from->size, input) != from->size || fflush(input) != 0)
     lb_error(err, r, "%s: cannot write a temporary file: %s", from->name, strerror(errno));
-  else if ((f->exit = lb_cli_run_script("operations.py", (const char *[]){from->name, f->as}, f->as ? 2 : 1, input,
-                                        lines)) == 0)
+  else if ((f->exit = lb_cli_run_script("operations.py", (const char *[]){from->name, f->as ? f->as : "", "timed"},
+                                        f->timed ? 3 : 2, input, lines)) == 0)
     rewind(lines), r = lb_history_read(fileno(lines), from->name, NULL, ret, err);
   ret->lines = r == 0;
   if (input) fclose(input);
@@ -52,9 +53,9 @@ static int read_foreign(void *of, const struct lb_history_bytes *from, struct lb
   return r;
 }
 
-int lb_cli_load_history(const char *word, const char *as, struct lb_history *ret) {
+static int load(const char *word, const char *as, bool timed, struct lb_history *ret) {
   struct lb_error err;
-  struct foreign foreign = {.as = as};
+  struct foreign foreign = {.as = as, .timed = timed};
   const struct lb_history_foreign reader = {read_foreign, &foreign};
   if (lb_cli_is_run_folder(word))
     return lb_complain(LB_EXIT_USAGE, "%s: expected a history, found a results folder, see `%s explain --help`", word,
@@ -68,9 +69,11 @@ int lb_cli_load_history(const char *word, const char *as, struct lb_history *ret
                      word);
 }
 
+int lb_cli_load_history(const char *word, const char *as, struct lb_history *ret) { return load(word, as, false, ret); }
+
 /* The history of a file, with what the options say of it. */
 static int load_file(const struct lb_args *args, struct lb_history *ret) {
-  int r = lb_cli_load_history(args->words[0], args->as, ret);
+  int r = load(args->words[0], args->as, args->lease_ms > 0, ret);
   if (r || args->lease_ms == 0) return r;
   lb_history_lease_add(ret, args->lease_ms);
   lb_history_lease_write_out(ret);
@@ -138,7 +141,8 @@ static int check_command(const struct lb_args *args) {
   int r = load_file(args, &history);
   if (r) return r;
   lb_check_history(&history, &check);
-  bool open = check.freed_by_stranger && lb_check_violated(&check, args->past_lease) && !args->export;
+  const char *why = lb_check_rule(&check, args->past_lease).why;
+  bool open = why && strcmp(why, LB_CHECK_STRANGER) == 0 && !args->export;
   int code = open ? refuse_stranger(args, &history, &check) : output(&history, &check, args);
   lb_check_clear(&check);
   lb_history_clear(&history);

@@ -110,6 +110,34 @@ def owners(lockbench):
     tap.check("both ends are for one client", judged(lockbench, other, 2, ':2: found another client than at the "invoke" of process 0 in line 1'))
 
 
+def held(process, at, end, more=""):
+    """A whole hold of a process."""
+    return [op("invoke", "acquire", process, at), op("ok", "acquire", process, at + 1, more), op("invoke", "release", process, end), op("ok", "release", process, end + 1)]
+
+
+def intake(lockbench):
+    """What would be left out, or be taken for something else, is refused or undecided."""
+    named = "time_ns,process,type,f\n10,0,invoke,acquire\n11,0,ok,acquire\n20,w2,invoke,acquire\n"
+    tap.check("a lock taken by a name is refused in CSV", judged(lockbench, named, 2, ':4: found "acquire" of process "w2"'))
+    tap.check("and in EDN", judged(lockbench, op("invoke", "acquire", ":w2", 1), 2, ':1: found "acquire" of process ":w2"'))
+    clocks = [re.sub(r":index \d+", f":index {number}", text) for number, text in enumerate((op("invoke", "acquire", 0, 100), op("ok", "acquire", 0, 110), op("invoke", "acquire", 1, 5)), 1)]
+    tap.check("times against the index are refused", judged(lockbench, "\n".join(clocks), 2, ":3: found index 3 with an earlier time than in line 2"))
+    again = [op("invoke", "acquire", 0, 10), op("ok", "acquire", 0, 11), op("invoke", "refresh", 0, 20), op("fail", "refresh", 0, 21), op("invoke", "acquire", 1, 30), op("ok", "acquire", 1, 31)]
+    tap.check("a renewal that failed says that there are leases", judged(lockbench, "\n".join(again), 4, "double holds       1", "--lease"))
+    untimed = re.sub(r", :time \d+, :index \d+", "", "\n".join(held(0, 1, 2)))
+    tap.check("--lease wants times", judged(lockbench, untimed, 2, ":1: found an operation without a time", options=("--lease", "3s")))
+    texts = [op("invoke", "acquire", 0, 1, ', :value "a"'), op("ok", "acquire", 0, 2), op("invoke", "acquire", 1, 3, ', :value "b"'), op("ok", "acquire", 1, 4), op("invoke", "release", 0, 5)]
+    tap.check("texts on some operations alone are no keys", judged(lockbench, "\n".join(texts), 2, ':5: found an "invoke" without a text in :value'))
+    readers = held(0, 1, 20, ", :mode :shared") + held(1, 5, 24, ", :mode :shared") + held(2, 30, 32)
+    tap.check("readers may hold together", judged(lockbench, "\n".join(sorted(readers, key=lambda text: int(re.search(r":time (\d+)", text)[1]))), 0, "double holds       0"))
+    tap.check("a mode that is none is refused", judged(lockbench, op("invoke", "acquire", 0, 1, ", :mode :share"), 2, 'did you mean "shared"'))
+    masked = held(0, 1, 6, ", :value {:fence 9}")
+    masked[2:2] = [op("invoke", "refresh", 0, 3), op("ok", "refresh", 0, 4)]
+    tap.check("no renewal excuses a token that went backwards", judged(lockbench, "\n".join(masked + held(1, 10, 12, ", :value {:fence 3}")), 3, "1 token regression"))
+    before = [op("invoke", "acquire", 0, 10), op("ok", "acquire", 0, 11), op("invoke", "acquire", 1, 20), op("ok", "acquire", 1, 21), op("invoke", "release", 2, 30), op("ok", "release", 2, 31)]
+    tap.check("nor does a later release of a stranger a double hold", judged(lockbench, "\n".join(before), 3, "violated: 1 double hold"))
+
+
 def overlap(ops):
     """The second grant comes before the first release."""
     granted = next(i for i, line in enumerate(ops) if ":ok, :f :acquire, :process 0" in line)
@@ -249,6 +277,7 @@ def main():
     tap.check("a tuple names the key", judged(lockbench, "\n".join(keys), 4, "double holds       0"))
     leases(lockbench)
     owners(lockbench)
+    intake(lockbench)
     seeds = [int(sys.argv[3])] if len(sys.argv) > 3 else range(RANDOM_FILES)
     tap.check("each file of the corpus is judged, or refused with its place", list(corpus(lockbench)))
     tap.check("random bytes in them give events, or one line with its place", list(random_files(lockbench, seeds))[:5])

@@ -224,6 +224,66 @@ TEST(a_renewal_without_an_end_is_no_measure) {
   assert_false(checked(TWO_HOLD "{\"t\":3,\"c\":\"a\",\"k\":\"k\",\"e\":\"renewed\",\"until\":9}\n", true).unmeasured);
 }
 
+TEST(a_renewal_without_an_answer_is_no_measure_either) {
+  assert_true(checked(DID(1, "a", "granted") DID(2, "a", "renew") DID(3, "b", "granted"), true).unmeasured);
+  assert_false(checked("{\"t\":1,\"c\":\"a\",\"k\":\"k\",\"e\":\"granted\",\"until\":9}\n" DID(2, "a", "renew"), true)
+                   .unmeasured);
+}
+
+static enum lb_ruled ruled(const char *text, bool lines) {
+  struct lb_check check = checked(text, lines);
+  return lb_check_rule(&check, false).verdict;
+}
+
+#define GRANTED(t, c, fence) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"granted\",\"fence\":" #fence "}\n"
+
+TEST(a_token_regression_is_never_excused) {
+  assert_int_equal(ruled(GRANTED(1, "a", 9) DID(2, "a", "renewed") DID(3, "a", "release") GRANTED(4, "b", 3), true),
+                   LB_RULED_VIOLATED);
+}
+
+TEST(a_double_hold_before_a_stranger_frees_is_sure) {
+#define FREES(t) DID(t, "x", "release") DID(t, "x", "released")
+  assert_int_equal(ruled(TWO_HOLD FREES(3), true), LB_RULED_VIOLATED);
+  assert_int_equal(ruled(DID(1, "a", "granted") FREES(2) DID(3, "b", "granted"), true), LB_RULED_UNDECIDED);
+}
+
+TEST(a_release_of_which_the_begin_is_missing_ends_the_hold) {
+  assert_int_equal(checked(DID(1, "a", "granted") DID(2, "a", "released") DID(3, "b", "granted"), false).double_holds,
+                   0);
+  assert_int_equal(checked(DID(1, "a", "granted") DID(2, "a", "release") DID(3, "a", "granted") DID(4, "a", "released")
+                               DID(5, "b", "granted"),
+                           false)
+                       .double_holds,
+                   1); /* it answers the earlier one */
+}
+
+TEST(a_first_write_of_nothing_follows_less_than_nothing) {
+#define WROTE(t, c, value) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"write\",\"value\":" #value "}\n"
+#define READ(t, c, value) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"read\",\"value\":" #value "}\n"
+  const char *a = DID(1, "a", "granted") WROTE(2, "a", 0) WROTE(3, "a", 1) DID(4, "a", "release") DID(5, "b", "granted")
+      READ(6, "b", 1) WROTE(7, "b", 2);
+  assert_int_equal(checked(a, false).lost_updates, 0);
+  assert_int_equal(checked(DID(1, "a", "granted") WROTE(2, "a", 0) READ(3, "a", 0), false).lost_updates, 0);
+  assert_int_equal(checked(DID(1, "a", "granted") WROTE(2, "a", 0) WROTE(3, "a", 0), false).lost_updates, 1);
+}
+
+TEST(readers_are_not_revived_beside_readers) {
+#define SHARED(t, c) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"granted\",\"shared\":true}\n"
+  assert_false(checked(SHARED(1, "a") DID(2, "a", "lost") SHARED(3, "b") DID(4, "a", "renewed"), false).revived);
+  assert_false(checked("{\"t\":0,\"e\":\"permits\",\"total\":2}\n" DID(1, "a", "granted") DID(2, "a", "lost")
+                           DID(3, "b", "granted") DID(4, "a", "renewed"),
+                       false)
+                   .revived);
+}
+
+TEST(a_renewal_revives_beside_who_holds_beyond_its_instant) {
+#define LOST_TO_B DID(1, "a", "granted") DID(2, "a", "lost") DID(3, "b", "granted")
+  assert_false(checked(LOST_TO_B DID(4, "a", "renewed") DID(4, "b", "release"), false).revived);
+  assert_false(checked(LOST_TO_B "{\"t\":4,\"c\":\"a\",\"k\":\"k\",\"e\":\"renewed\",\"until\":3}\n", false).revived);
+  assert_true(checked(LOST_TO_B "{\"t\":4,\"c\":\"a\",\"k\":\"k\",\"e\":\"renewed\",\"until\":5}\n", false).revived);
+}
+
 TEST(a_lock_is_revived_if_it_is_renewed_after_a_loss_beside_a_holder) {
 #define LOSES DID(1, "a", "granted") DID(2, "a", "lost")
   assert_true(checked(LOSES DID(5, "b", "granted") DID(6, "a", "renewed"), false).revived);
