@@ -26,7 +26,7 @@ QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
 MOST = {"README.md": (150, 5, 30), "ARCHITECTURE.md": (120, 5, 30), "CONTRIBUTING.md": (199, 5, 30), "CHANGELOG.md": (199, 5, 30), "scenarios/README.md": (199, 5, 30),
         "peers/README.md": (199, 5, 30), "results/SCHEMA.md": (700, 5, 30), "docs": (199, 6, 30), "paper": (199, 6, 30)}
 WORDS_MOST = 30
-WORDS_ALL = 16700  # of README.md and docs/ together, as `wc -w` counts, without generated tables: those grow with what there is to run
+WORDS_ALL = 17000  # of README.md and docs/ together, as `wc -w` counts, without generated tables: those grow with what there is to run
 GENERATED = re.compile(r"<!-- table of .*?<!-- end of \S+ -->", re.S)
 
 
