@@ -15,12 +15,12 @@
  *             that is promoted counts by its own wall clock, so a difference between the two clocks is a jump, too.
  *
  * Numbers     With the option `fence` acquiring is a script that sets the key and counts the key's grants in another
- *             one, in one round trip. The counter expires a day after its latest number, so that it does not stay for
- *             ever. Numbers grow from holder to holder as long as the server keeps the counter and no day passes
- *             between two grants; an extension does not count, so a holder of more than a day loses it. It is
- *             forgotten with everything else: after a failover the promoted replica may lack the latest counts, a
- *             server restarted without persistence begins at 1 again, and then a later holder gets a number that an
- *             earlier one had, or a smaller one. A failover is just when a fence would be needed.
+ *             one, in one round trip. The counter expires a day after its latest number or extension, so that it does
+ *             not stay for ever. Numbers grow from holder to holder as long as the server keeps the counter and the
+ *             lock is used at least once a day. It is forgotten with everything else: after a failover the promoted
+ *             replica may lack the latest counts, a server restarted without persistence begins at 1 again, and then
+ *             a later holder gets a number that an earlier one had, or a smaller one. A failover is just when a fence
+ *             would be needed.
  * Cluster     The master of the key's slot decides; the counter is in the same slot, by the braces in its name. A
  *             failover is as asynchronous there as with Sentinel. A master that is cut off grants until it has missed
  *             most others for cluster-node-timeout.
@@ -48,6 +48,12 @@ static int token_try_acquire(struct lb_session *s, const struct lb_lock *lock, s
 static int token_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   return redis_key_release_by(s, has(s, OPT_WAKE) ? &redis_script_delete_and_tell : &redis_script_delete_if_mine, lock,
                               grant, deadline);
+}
+
+/* A holder that renews for days keeps its counter. */
+static int token_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  return redis_key_extend_by(s, has(s, OPT_FENCE) ? &redis_script_expire_numbered_if_mine : &redis_script_expire_if_mine,
+                             lock, grant, deadline);
 }
 
 /* An attempt without a reply has no number yet. */
@@ -85,7 +91,7 @@ const struct lb_protocol lb_redis_token = {
     REDIS_KEY_HOOKS,
     .try_acquire = token_try_acquire,
     .release = token_release,
-    .extend = redis_key_extend,
+    .extend = token_extend,
     .wait = redis_key_wait,
     .resolve = token_resolve,
     .holds = redis_key_holds,

@@ -145,11 +145,15 @@ int redis_key_release_by(struct lb_session *s, const struct redis_script *script
   return redis_key_leave_with(s, (struct redis_command){script, {lock->key, grant->token}}, grant, deadline);
 }
 
-int redis_key_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+int redis_key_extend_by(struct lb_session *s, const struct redis_script *script, const struct lb_lock *lock,
+                        struct lb_grant *grant, lb_ns deadline) {
   char ttl[REDIS_DECIMAL_MAX];
-  struct redis_command expire = {&redis_script_expire_if_mine,
-                                 {lock->key, grant->token, redis_decimal(lock->ttl_ms, ttl)}};
+  struct redis_command expire = {script, {lock->key, grant->token, redis_decimal(lock->ttl_ms, ttl)}};
   return redis_session_extend(&redis_key(s)->redis, expire, lock->ttl_ms, grant, deadline);
+}
+
+int redis_key_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  return redis_key_extend_by(s, &redis_script_expire_if_mine, lock, grant, deadline);
 }
 
 /* ---- a record that only scripts touch ----------------------------------------------------------------- */

@@ -80,6 +80,9 @@ int redis_key_release_by(struct lb_session *s, const struct redis_script *script
                          struct lb_grant *grant, lb_ns deadline);
 /* PEXPIRE if the token in it is ours, in one script. */
 int redis_key_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+/* The same by another script, which is given the key, the token and the ttl in ms, and answers 1 if it did. */
+int redis_key_extend_by(struct lb_session *s, const struct redis_script *script, const struct lb_lock *lock,
+                        struct lb_grant *grant, lb_ns deadline);
 /* GET, compared here. */
 int redis_key_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int redis_key_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);

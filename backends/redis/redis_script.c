@@ -26,13 +26,20 @@ const struct redis_script redis_script_expire_if_mine = {
 /* The number is drawn before the key is set: an INCR that fails (a counter that is no number, no memory) then leaves no
  * lock behind. Scripts run one at a time, so numbers follow the order of grants. An attempt that has the key already,
  * because its reply was lost, gets another number: it is larger than all earlier holders', and smaller than all later
- * ones', since no client can be granted before the key is gone. The counter ends a day after the latest number, or it
- * would stay for ever where no teardown came by; a hold may not last longer than that. */
+ * ones', since no client can be granted before the key is gone. The counter ends a day after the latest number or
+ * extension, or it would stay for ever where no teardown came by. */
 const struct redis_script redis_script_set_numbered = {
     .sha1 = "4a2fca087128d34593791597fe5acc9cd86b3aca",
     .text = "local v=redis.call(\"GET\",KEYS[1]) if v and v~=ARGV[1] then return 0 end local "
             "n=redis.call(\"INCR\",KEYS[2]) redis.call(\"EXPIRE\",KEYS[2],86400) if v then return -n end "
             "redis.call(\"SET\",KEYS[1],ARGV[1],\"PX\",ARGV[2]) return n",
+    .counts = true,
+};
+
+const struct redis_script redis_script_expire_numbered_if_mine = {
+    .sha1 = "0f52bf092db1c0e13e61b07e176b74a3aad3cef6",
+    .text = "if redis.call(\"GET\",KEYS[1])==ARGV[1] then redis.call(\"EXPIRE\",KEYS[2],86400) "
+            "return redis.call(\"PEXPIRE\",KEYS[1],ARGV[2]) end return 0",
     .counts = true,
 };
 

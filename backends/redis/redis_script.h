@@ -18,6 +18,8 @@ extern const struct redis_script redis_script_expire_if_mine; /* KEYS[1], ARGV t
 
 /* KEYS[1], counter, ARGV token, ttl in ms: the number of the grant; below 0 if the key was ours before; 0 busy. */
 extern const struct redis_script redis_script_set_numbered;
+/* expire_if_mine, and the counter lasts on, too. */
+extern const struct redis_script redis_script_expire_numbered_if_mine;
 /* KEYS[1], counter, ARGV token: a number for the key that is ours, 0 not mine. */
 extern const struct redis_script redis_script_number_if_mine;
 

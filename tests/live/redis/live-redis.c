@@ -464,6 +464,15 @@ TEST_BODY(the_counter_outlives_the_lease) {
   assert_true(operate(0, "PTTL {k}.fence", NULL) > 23 * 3600 * 1000); /* and ends by itself, if nobody tears down */
 }
 
+AS_FENCED(an_extension_keeps_the_counter);
+TEST_BODY(an_extension_keeps_the_counter) {
+  struct lb_grant mine = LB_GRANT_INIT;
+  assert_int_equal(try(&a, "k", &mine), LB_OK);
+  operate(0, "EXPIRE {k}.fence 100", NULL);
+  assert_int_equal(extend(&a, "k", 5000, &mine), LB_OK);
+  assert_true(operate(0, "PTTL {k}.fence", NULL) > 23 * 3600 * 1000);
+}
+
 AS_FENCED(an_attempt_whose_reply_was_lost_gets_a_number_when_resolved);
 TEST_BODY(an_attempt_whose_reply_was_lost_gets_a_number_when_resolved) {
   struct lb_grant mine = LB_GRANT_INIT, next = LB_GRANT_INIT;
