@@ -47,9 +47,10 @@
  * zk-rw - zk-sequential with readers, whose nodes have another name.
  *
  * Promises: what zk-sequential promises, of writers; readers hold together. A reader waits for the last writer before
- * it, a writer for whatever stands before it. So neither starves: the order of arrival counts. Breaks: with what breaks
- * zk-sequential: a write from outside to the last of several readers lets a writer in beside the others. A node that goes says nothing of those before it, so no holder passes the lock on: a hand-off is one
- * read more, of the list. Source: "Shared Locks" in ZooKeeper Recipes and Solutions.
+ * it, a writer for whatever stands before it. So neither starves: the order of arrival counts. Breaks: with what
+ * breaks zk-sequential, but for writes from outside: who waits looks at the list. A node that goes says nothing of
+ * those before it, so no holder passes the lock on: a hand-off is one read more, of the list. Source: "Shared Locks"
+ * in ZooKeeper Recipes and Solutions.
  */
 #include "zk_queue.h"
 

@@ -131,7 +131,7 @@ static bool was_passed_on(struct zk_queue *q, const struct lb_grant *grant) {
 }
 
 int zk_queue_look(struct zk_queue *q, const char *dir, struct lb_grant *grant, bool by_write, lb_ns deadline) {
-  if (!by_write && !q->recipe && was_passed_on(q, grant)) return q->seen = 0, LB_OK;
+  if (!by_write && !q->recipe && !q->shared && was_passed_on(q, grant)) return q->seen = 0, LB_OK;
   struct zk_mark mark = zk_life_mark(&q->life);
   struct zk_call *write = by_write ? zk_set(q->run.zk, dir, "") : NULL;
   struct zk_call *children = zk_children(q->run.zk, dir);
