@@ -161,6 +161,7 @@ static void deepen(struct sweep *s, struct pair *p, size_t event, bool shared) {
 static void grant(struct sweep *s, const struct lb_event *e, size_t event) {
   struct key *k = &s->keys[e->key];
   struct pair *p = lb_check_pair(s, e->client, e->key);
+  s->check->excluded |= k->full;
   note_overtaken(s, k, e);
   note_other_grant(s, k, e);
   end_waiting(s, k, e);
@@ -376,6 +377,7 @@ static void mark_overlap(struct sweep *s, const struct key *k, uint64_t t) {
 static void settle(struct sweep *s, struct key *k, uint64_t t) {
   k->touched = false;
   if (k->holders > s->check->depth) s->check->depth = k->holders;
+  k->full |= k->permits > 1 && k->holders >= k->permits;
   if (!too_many(k, k->holders, k->exclusive)) {
     if (k->episode != NO_EPISODE) close_episode(s, k, t, k->end_event);
     return;

@@ -80,14 +80,14 @@ struct lb_check {
   int64_t
       early_lost_updates; /* of lost_updates: what writes took away whose clients' latest read of the key was an early one */
   struct lb_episode *episodes;
-  size_t episode_count;   /* == double_holds */
-  bool excluded;          /* some hand-off was not from reader to reader */
-  bool shortened;         /* only the begin of the history was kept */
+  size_t episode_count; /* == double_holds */
+  bool excluded;  /* some hand-off was not from reader to reader; of several permits, a grant after they were all out */
+  bool shortened; /* only the begin of the history was kept */
   bool freed_by_stranger; /* a release of a client that had never asked was confirmed while another client held */
   size_t stranger_event;  /* ... the first one's `released` */
   bool before_stranger;   /* some double hold within a lease began on a key that no such release had freed by then */
-  bool unmeasured;        /* operations of another tool renewed leases, or tried to, and nobody said how long these are */
-  bool revived;           /* a client that had lost the lock had it renewed while another one held */
+  bool unmeasured; /* operations of another tool renewed leases, or tried to, and nobody said how long these are */
+  bool revived;    /* a client that had lost the lock had it renewed while another one held */
 };
 
 /* Judges a sorted history (lb_history_load sorts). *ret is released with lb_check_clear(). */

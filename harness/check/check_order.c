@@ -107,7 +107,7 @@ static void count_grant(struct lb_check *c, struct order *o, const struct lb_eve
   if (k->last_client != e->client) k->unused = k->granted;
   if (k->granted && k->last_client != e->client) {
     c->handoffs++;
-    c->excluded |= !(k->last_shared && e->flags & LB_EVF_SHARED);
+    c->excluded |= o->permits[e->key] == 1 && !(k->last_shared && e->flags & LB_EVF_SHARED);
   }
   k->granted = true;
   k->last_client = e->client;

@@ -74,6 +74,7 @@ struct key {
   uint64_t access_granted_t;     /* that grant */
   struct lb_values values;
   bool freed_by_stranger; /* of struct lb_check, on this key */
+  bool full;              /* as many held it at once as it has permits, of several */
   bool wanted_alone;      /* an exclusive request came after the latest exclusive grant */
   struct orphan *orphans; /* that no other client was granted the key after */
   size_t orphan_count;

@@ -268,6 +268,18 @@ TEST(a_first_write_of_nothing_follows_less_than_nothing) {
   assert_int_equal(checked(DID(1, "a", "granted") WROTE(2, "a", 0) WROTE(3, "a", 0), false).lost_updates, 1);
 }
 
+TEST(a_semaphore_that_was_never_full_was_not_tested) {
+#define PERMITS(count) "{\"t\":0,\"e\":\"permits\",\"total\":" #count "}\n"
+  const char *turns = DID(1, "a", "granted") DID(2, "a", "release") DID(3, "b", "granted");
+  char text[600];
+  snprintf(text, sizeof text, "%s%s", PERMITS(2), turns);
+  assert_int_equal(ruled(text, false), LB_RULED_UNDECIDED);
+  assert_int_equal(ruled(PERMITS(2) DID(1, "a", "granted") DID(2, "b", "granted") DID(3, "a", "release")
+                             DID(4, "c", "granted"),
+                         false),
+                   LB_RULED_SAFE);
+}
+
 TEST(readers_are_not_revived_beside_readers) {
 #define SHARED(t, c) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"granted\",\"shared\":true}\n"
   assert_false(checked(SHARED(1, "a") DID(2, "a", "lost") SHARED(3, "b") DID(4, "a", "renewed"), false).revived);
