@@ -55,7 +55,8 @@ def is_library(cell):
 
 
 def lost(cells):
-    asked, violated = (collections.Counter(c["scenario"] for c in cells if is_library(c) and c["verdict"] in which) for which in (VERDICTS, ("violated",)))
+    decided = [c for c in cells if is_library(c) and c["decided"]]
+    asked, violated = (collections.Counter(c["scenario"] for c in some) for some in (decided, [c for c in decided if c["violated"]]))
     return {f"{scenario}.lost": f"{integer(violated[scenario])} of {integer(count)}" for scenario, count in asked.items()}
 
 

@@ -159,13 +159,13 @@ GROUPS = ("violated", "stuck or late", "sometimes violated", "sometimes stuck or
 
 
 def group_of(cell):
-    """Of which of GROUPS it is, if of any. A single trial of several may be the machine's."""
+    """Of which of GROUPS it is, if of any. A single late trial of several may be the machine's."""
     violated, late = cell["violated"] or 0, (cell["stuck"] or 0) + (cell["delayed"] or 0)
     if cell["verdict"] != "mixed":
         return {"violated": GROUPS[0], "stuck": GROUPS[1], "delayed": GROUPS[1]}.get(cell["verdict"])
     if late == cell["decided"]:
         return GROUPS[1]
-    return GROUPS[2] if violated > 1 else GROUPS[3] if late > 1 else None
+    return GROUPS[2] if violated else GROUPS[3] if late > 1 else None
 
 
 def loses():

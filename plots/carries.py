@@ -30,7 +30,7 @@ def pause_of(run, system):
 
 
 def row(run, rows, system):
-    mine = [r for r in rows if (r["scenario"], r["system"], r["guard"]) == (LOAD, system, "none") and r["speed_void"] != "1"]
+    mine = [r for r in rows if (r["scenario"], r["system"], r["guard"]) == (LOAD, system, "none") and r["speed_void"] != "1" and r["verdict"] == "safe"]
     alone = [r for r in mine if r["clients"] == ALONE and r["grants_per_s"] and r["measured_s"]]
     if not alone:
         raise ending.BadInput(f"carries.py: {system}: expected a system that {LOAD} measured with one client")

@@ -24,7 +24,8 @@ import report
 import run_folder
 
 PERCENT, RESAMPLES, SEED = 99, 10000, 20261122
-REPEATS = 5  # the least on either side: then all of one lie above all of the other by chance once in 126 draws
+REPEATS = 5  # the least on either side: then all of one lie above all of the other by chance once in 126 draws, in either direction
+BOOTSTRAPPED = 7  # from so many on; of fewer the interval would end inside the extremes, and more often than once in a hundred say that equals differ
 PAIRS = 8    # fewer say less than the medians of their sides
 TAIL_SAMPLES = 10  # a quantile of fewer samples beyond it is one of luck
 QUANTILES = {"p50": 0.5, "p99": 0.01, "p999": 0.001}
@@ -134,12 +135,14 @@ class NoNumpy(Exception):
 
 def interval(left, right):
     """A percentile bootstrap: each side is drawn again with replacement, as many repeats as it has, and the ratio of their medians taken (B. Efron, Annals of
-    Statistics 7, 1979). Of 99 %, not of 95 %, because a comparison looks at many metrics at once."""
+    Statistics 7, 1979). Of 99 %, not of 95 %, because a comparison looks at many metrics at once. Few differ only if they do not overlap."""
     try:
         import numpy
     except ModuleNotFoundError as error:
         raise NoNumpy(f"compare: {error.name} is missing: install python3-numpy") from error
 
+    if min(len(left), len(right)) < BOOTSTRAPPED:
+        return min(right) / max(left), max(right) / min(left)
     rng = numpy.random.default_rng(SEED)
     a, b = (numpy.median(numpy.sort(side)[rng.integers(len(side), size=(RESAMPLES, len(side)))], axis=1) for side in (left, right))
     drawn = numpy.sort(b / a)
@@ -285,9 +288,28 @@ def compare_verdict(c, a, other, b, cell):
         c.verdicts.append({"scenario": cell["scenario"], "guard": cell["guard"], "a": told(a, other), "b": told(b, cell)})
 
 
+def compare_rounds(c, a, b):
+    """A round of --against has one trial of each cell, so that all of them make the verdict: of a load, one that is violated is enough."""
+    for cell in b.groups:
+        if cell not in a.groups:
+            continue
+        sides = []
+        for side in (a, b):
+            came = [t["verdict"] for t in side.groups[cell] if t["verdict"] != "undecided"]
+            worst = next((name for name in run_folder.WORST if name in came), "safe")
+            sides.append({"system": cell[1], "servers": clients(cell), "verdict": worst, "count": came.count(worst), "decided": len(came)})
+        if not all(side["decided"] for side in sides):
+            continue
+        if sides[0]["verdict"] == sides[1]["verdict"]:
+            c.same_verdicts += 1
+        else:
+            c.verdicts.append({"scenario": cell[0], "guard": cell[2], "a": sides[0], "b": sides[1]})
+
+
 def compare_verdicts(c, a, b):
-    """Of two runs, or of servers of several versions in one. A round of --against has one trial of each cell, which is no verdict."""
+    """Of two runs, or of servers of several versions in one."""
     if a.rounds or b.rounds:
+        compare_rounds(c, a, b)
         return
     for (scenario, system, guard), cell in b.cells.items():
         first = system if a is not b else b.first_version(system)
@@ -323,6 +345,9 @@ def compare(a, b):
             compare_cell(c, a, other, b, cell)
         else:
             c.left_out[f"{'.'.join(cell[:3])}, {clients(cell)}: A did not measure it"] = None
+    for cell in a.groups if a is not b else ():
+        if cell not in b.groups:
+            c.left_out[f"{'.'.join(cell[:3])}, {clients(cell)}: B did not measure it"] = None
     if c.rows and a is not b:
         c.differs |= dict.fromkeys(runs_differ(a, b, c.rows))
     return c
@@ -345,7 +370,7 @@ def lines_of(row):
 def tell_verdicts(c, sides):
     """Where they agree, the count alone is said."""
     of, total = "in B" if len(sides) == 2 else "on servers of another version", len(c.verdicts) + c.same_verdicts + c.races
-    in_a = sum(bool(cell.get("decided")) for cell in sides[0].cells.values()) if len(sides) == 2 else 0
+    in_a = sum(bool(cell.get("decided")) for cell in sides[0].cells.values()) if len(sides) == 2 and not sides[0].rounds else 0
     if total:
         print(f"{len(c.verdicts)} of {total} cells have another verdict {of}" + (f", and {c.races} in which a race decides" if c.races else "")
               + (f"; {in_a - total} more were decided in A alone, or asked otherwise" if in_a > total else ""))
@@ -380,9 +405,12 @@ def tell(c, sides):
             print(f"  {'median of repeats':<16}{'A':>10}{'B':>10}  {'B / A':>6}")
         last = row.a_cell, row.b_cell
         print(lines_of(row))
-    print(f"\n[...]: {PERCENT} % interval of B / A over "
-          + ("pairs of repeats that were measured in turn, by the sign test; B / A is the median of theirs." if c.rows[0].paired
-             else "repeats, by bootstrap. It knows nothing of what changed on the machine between two runs."))
+    kinds = {row.paired for row in c.rows}
+    if True in kinds:
+        print(f"\n[...]: {PERCENT} % interval of B / A over pairs of repeats that were measured in turn, by the sign test; B / A is the median of theirs.")
+    if False in kinds:
+        print(f"\n[...]{' of fewer pairs' if True in kinds else ''}: {PERCENT} % interval of B / A over repeats, by bootstrap, and up to {BOOTSTRAPPED - 1} of them from end to end."
+              " It knows nothing of what changed on the machine between two runs.")
 
 
 def tell_json(c):

@@ -20,7 +20,9 @@ COLUMNS = ("scenario", "system", "style", "clients", "repeat", "repeats", "grant
 
 
 def rows_of(run_dir, run):
-    trials = [t for t in measured(trials_of(run_dir)) if t["of_floor"] and t["verdict"] != "violated"]
+    every = trials_of(run_dir)
+    violated = {t["system"] for t in every if t["verdict"] == "violated"}
+    trials = [t for t in measured(every) if t["of_floor"] and t["verdict"] == "safe" and t["system"] not in violated]
     scenario = next((s["name"] for s in loads(run, trials)), None)
     groups, rows = {}, []
     for t in trials:

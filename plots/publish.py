@@ -112,12 +112,15 @@ def width(bounds):
 
 
 def curves_of(run, source):
-    """{(scenario, guard, system, clients)} of the curves of the figure `latency`."""
-    try:
-        load = speed.Speed(source, run)
-    except figure.NotDrawn:
-        return set()
-    return {(load.scenario, load.guard, system, clients) for system, clients in load.repeats if clients in (1, load.clients[-1])}
+    """{(scenario, guard, system, clients)} of the curves of the figure `latency` and of the report, which has those of each load."""
+    found = set()
+    for scenario in speed.loads(run, speed.measured(speed.trials_of(source))):
+        try:
+            load = speed.Speed(source, run, (scenario["name"],))
+        except figure.NotDrawn:
+            continue
+        found |= {(scenario["name"], load.guard, system, clients) for system, clients in load.repeats}
+    return found
 
 
 def write_latency(run, source, target):
@@ -166,13 +169,15 @@ def publish_run(source, target, options):
         run["cells"] = [cell for cell in run["cells"] if cell["verdict"] not in ("n/a", "skipped")]
     if "--verdicts" in options:
         run["cells"] = [{key: x for key, x in cell.items() if key in CAME_TO} for cell in run["cells"]]
-    os.makedirs(target)
-    write_run(run, target)
-    if "--verdicts" in options:
-        return
-    shutil.copy(os.path.join(source, "trials.csv"), target)
-    write_latency(run, source, target)
-    copy_histories(run, source, target, "--histories" in options)
+    begun = f"{target.rstrip('/')}.part"
+    shutil.rmtree(begun, ignore_errors=True)
+    os.makedirs(begun)
+    write_run(run, begun)
+    if "--verdicts" not in options:
+        shutil.copy(os.path.join(source, "trials.csv"), begun)
+        write_latency(run, source, begun)
+        copy_histories(run, source, begun, "--histories" in options)
+    os.rename(begun, target)
 
 
 # ---- a hunt -------------------------------------------------------------------------------------------------------------

@@ -173,13 +173,13 @@ def _id(row):
     return ".".join((row["scenario"], row["system"], row["guard"]))
 
 
-def _trials_of(trials, texts):
+def _trials_of(run_dir, trials, texts):
     """{cell: rows}: number of clients, trial, seed, verdict, ms of double hold, its history, why."""
     rows = {}
     for trial in trials:
         rows.setdefault(_id(trial), []).append(
             [int(trial["clients"] or 0), trial["trial"], trial["seed"], trial["verdict"], trial["double_hold_ms"],
-             int(bool(trial["history"])), texts.at(trial["why"])])
+             int(bool(trial["history"]) and os.path.exists(os.path.join(run_dir, trial["history"]))), texts.at(trial["why"])])
     return rows
 
 
@@ -239,7 +239,7 @@ def libraries_of(run, systems):
 def data_of(run_dir, run, trials, taken=0):
     """`taken`: bytes of the page without this."""
     texts, cells = Texts(), asked(run_folder.lock_cells(run))
-    rows = _trials_of(trials, texts)
+    rows = _trials_of(run_dir, trials, texts)
     guards = run_folder.guards_in_order({c["guard"] for c in cells})
     data = {
         "id": run["id"], "called": called(), "place": place_of(run_dir), "glyphs": {v: look[2] for v, look in style.VERDICTS.items()},

@@ -30,9 +30,9 @@ NO_FAULT = re.compile(r"client \d+ |await |wait |observe ")
 
 
 def directed_scenarios(run, trials):
-    """Names of the timelines with a fault; a workload measures time, a campaign counts its faults."""
+    """Names of the timelines with a fault; a workload measures time, a campaign counts its faults, and variants of a timeline have a figure of their own."""
     drawn = {t["scenario"] for t in trials if t["faults"] or t["measured_s"]}
-    return {s["name"] for s in run["scenarios"] if s["name"] not in drawn
+    return {s["name"] for s in run["scenarios"] if s["name"] not in drawn and not (s.get("steps") and s.get("varied"))
             and any(not NO_FAULT.match(str(step)) for step in s.get("steps") or ())}
 
 

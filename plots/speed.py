@@ -88,8 +88,10 @@ class Speed:
         self._waits = {self.curve_of(c): c["waits"] for c in run["cells"] if c["scenario"] in self.names and c.get("waits")} if self.keys else {}
         self.guard = run_folder.guards_in_order(r["guard"] for r in rows)[0]
         rows = [r for r in rows if r["guard"] == self.guard]
-        self.left_out = sorted({r["system"] for r in rows if r["verdict"] == "violated"})
-        tried = {r["system"] for r in trials if r["guard"] == self.guard}
+        mine = [r for r in trials if r["guard"] == self.guard]
+        self.left_out = sorted({r["system"] for r in mine if r["verdict"] == "violated"})  # also where its speed was void
+        rows = [r for r in rows if r["verdict"] in ("safe", "violated")]
+        tried = {r["system"] for r in mine}
         self.unmeasured = sorted(tried - {r["system"] for r in rows})
         self.repeats = {}
         for row in rows:

@@ -41,7 +41,7 @@ def of_faults(cell, name):
     """"15 of 87: 17 % (10 to 28)". What was counted is of decided trials: the share of them."""
     n, k = cell["decided_faults"], round((cell[name] or 0) * cell["decided_faults"])
     value, low, high = (percent(cell[name + end]) for end in ("", "_low", "_high"))
-    return f"{k} of {n}: {value} % ({low} to {high})" if k else f"none of {n} (below {high} %)"
+    return f"{k} of {n}: {value} % ({low} to {high})" if k else f"none of {n} (below {math.ceil(100 * cell[name + '_high'])} %)"  # no bound becomes less
 
 
 def row(cell):
