@@ -168,7 +168,7 @@ def which_trials():
     one, other = CELL[:3] + ("1",), ("load", "x@z", "none", "1")
     c = Place().two(five() + five(one, 2000), five(one, 2000) + five(other, 3000))
     tap.check("cells meet by scenario, system, guard and clients",
-              equal(({r.b_cell for r in c.rows}, list(c.left_out)), ({one}, ["load.x@z.none, 1 client: A did not measure it"])))
+              equal(({r.b_cell for r in c.rows}, list(c.left_out)), ({one}, ["load.x@z.none, 1 client: A did not measure it", "load.x@y.none, 4 clients: B did not measure it"])))
     measures_nothing = {"scenarios": [load(steps=["wait 1s"]), load("storm", campaign={"faults": []})]}
     c = Place().two(five() + five(("storm",) + CELL[1:]), five(), measures_nothing, measures_nothing)
     tap.check("timelines and campaigns measure nothing", equal((c.rows, list(c.left_out)), ([], [])))
@@ -227,6 +227,14 @@ def in_turn():
     c = Place().rounds(bad, rounds[1])
     tap.check("a round that is undecided on one side is no pair", equal((of(c).a_repeats, of(c).paired), (ROUNDS - 2, False)))
     tap.check("rounds of another number are no pairs", equal(of(Place().rounds(rounds[0], rounds[1][:-1])).paired, False))
+    lost = [[r, row(other, verdict="violated" if i == 3 else "safe")] for i, (r, _) in enumerate(rounds[1])]
+    tap.check("a build that loses exclusion in one round has another verdict", equal(
+        [(r["a"]["system"], r["a"]["verdict"], r["b"]["verdict"], r["b"]["count"]) for r in Place().rounds(rounds[0], lost).verdicts], [(other[1], "safe", "violated", 1)]))
+    tap.check("what one of two runs did not measure is said of either", equal(
+        [[line.split(": ")[1] for line in Place().two(*sides).left_out] for sides in ((five() + five(other), five()), (five(), five() + five(other)))],
+        [["B did not measure it"], ["A did not measure it"]]))
+    near = [[row(rate=1000 + i) for i in side] for side in ((0, 1, 2, 3, 5), (4, 6, 7, 8, 9))]
+    tap.check("five that overlap five cannot be told apart", is_(Place().two(*near), grants_per_s="same"))
 
 
 def bad_folders():

@@ -18,6 +18,7 @@ ROOT = tap.ROOT
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "plots"))
 import hunt_folder  # noqa: E402
+import curves  # noqa: E402
 import latency  # noqa: E402
 import publish  # noqa: E402
 import run_folder  # noqa: E402
@@ -58,7 +59,8 @@ def differing(run, published):
     wrong = [] if kept(run) == run_folder.load_run(published) else ["the cells are others"]
     wrong += [] if percentiles(run) == percentiles(published) else ["the percentiles are others"]
     rows = [latency.make(folder, run_folder.load_run(folder), []).rows for folder in (run, published)]
-    return wrong + ([] if rows[0] == rows[1] and rows[0] else ["the curves of latency are others"])
+    shown = [curves.of(folder, run_folder.load_run(folder)) for folder in (run, published)]
+    return wrong + ([] if rows[0] == rows[1] and rows[0] else ["the curves of latency are others"]) + ([] if shown[0] == shown[1] and shown[0] else ["the curves of the report are others"])
 
 
 def left(run, published):
