@@ -141,11 +141,13 @@ static int take(struct lb_session *s, const struct lb_lock *lock, struct lb_gran
     *record = (struct record){.revision = before, .ttl_ms = lock->ttl_ms};
     memcpy(record->holder, holder, sizeof holder);
     result = replace(s, lock, record, deadline, &unsure);
-    if (result == LB_OK) grant->asked_at = asked, grant->valid_until = 0; /* it begins now, not with the first try */
+    if (result == LB_OK)
+      grant->asked_at = asked, grant->valid_until = grant->fence = 0; /* it begins now, not with the first try */
     if (unsure) snprintf(grant->token, sizeof grant->token, "%s@%" PRIu64, holder, before);
     grant->token_len = strlen(grant->token);
     if (result != LB_LOST) return result;
-    if (lb_now(s->etcd.env) >= deadline) return unsure ? LB_UNKNOWN : LB_BUSY;
+    if (lb_now(s->etcd.env) >= deadline)
+      return strchr(grant->token, '@') ? LB_UNKNOWN : LB_BUSY; /* of any try so far */
   }
 }
 

@@ -114,13 +114,16 @@ int etcd_session_begin(struct etcd_session *s, const struct lb_lock *lock, struc
   return LB_OK;
 }
 
-/* A lease that is over has no TTL in the answer. */
+/* A lease that is over has no TTL in the answer. It is renewed for as long as it was made for, whatever is asked now. */
 static int renew(struct etcd_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline,
                  lb_ns *ret) {
   json_t *body = with_lease(etcd_session_lease(grant)), *said;
-  *ret = lb_lease_end(lb_now(s->env), lock->ttl_ms);
+  lb_ns asked = lb_now(s->env);
   int result = etcd_session_ask(s, "/v3/lease/keepalive", body, deadline, &said, NULL);
-  if (result == LB_OK && etcd_number(json_object_get(said, "result"), "TTL") == 0) result = LB_LOST;
+  uint64_t lasts_s = result == LB_OK ? etcd_number(json_object_get(said, "result"), "TTL") : 0;
+  int64_t lasts_ms = lasts_s < 1000000 ? (int64_t)lasts_s * 1000 : lock->ttl_ms;
+  *ret = lb_lease_end(asked, lasts_ms < lock->ttl_ms ? lasts_ms : lock->ttl_ms);
+  if (result == LB_OK && lasts_s == 0) result = LB_LOST;
   if (result == LB_LOST) lb_fail(s->env, -ENOENT, "the lease is over");
   json_decref(body);
   json_decref(said);

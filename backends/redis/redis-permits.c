@@ -104,9 +104,20 @@ static int ended(const struct lb_session *s, struct lb_grant *grant, int rc) {
   return rc;
 }
 
+/* The end in the record counts from before the client read its clock, and a connection may have been made since. */
+static void count_from(const struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns read_at) {
+  lb_ns end = lb_lease_end(read_at, lock->ttl_ms);
+  if (s->by_client && grant->valid_until > end) grant->valid_until = end;
+}
+
 static int permits_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   struct words w;
-  int rc = redis_key_take_with(s, about(s, &take, lock, grant, &w), lock, grant, deadline);
+  lb_ns now = lb_now(s->key.redis.env);
+  int64_t lasts_ms = s->for_ever ? 0 : lock->ttl_ms;
+  bool first = !grant->token_len;
+  int rc = redis_key_take_with(s, about(s, &take, lock, grant, &w), lasts_ms, grant, deadline);
+  if (s->by_client && first && grant->asked_at > now) grant->asked_at = now;
+  count_from(s, lock, grant, now);
   return ended(s, grant, rc);
 }
 
@@ -117,7 +128,10 @@ static int permits_release(struct lb_session *s, const struct lb_lock *lock, str
 
 static int permits_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   struct words w;
-  return redis_session_extend(&s->key.redis, about(s, &renew, lock, grant, &w), lock->ttl_ms, grant, deadline);
+  lb_ns now = lb_now(s->key.redis.env);
+  int rc = redis_session_extend(&s->key.redis, about(s, &renew, lock, grant, &w), lock->ttl_ms, grant, deadline);
+  if (rc == LB_OK) count_from(s, lock, grant, now);
+  return rc;
 }
 
 static int permits_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {

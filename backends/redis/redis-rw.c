@@ -79,7 +79,7 @@ static int rw_try(struct lb_session *s, const struct lb_lock *lock, struct lb_gr
   char ttl[REDIS_DECIMAL_MAX];
   const struct redis_script *take = lock->shared ? &take_shared : &take_alone;
   struct redis_command command = {take, {lock->key, grant->token, redis_decimal(lock->ttl_ms, ttl)}};
-  return redis_key_take_with(s, command, lock, grant, deadline);
+  return redis_key_take_with(s, command, lock->ttl_ms, grant, deadline);
 }
 
 static int rw_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {

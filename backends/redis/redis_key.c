@@ -158,18 +158,18 @@ int redis_key_extend(struct lb_session *s, const struct lb_lock *lock, struct lb
 
 /* ---- a record that only scripts touch ----------------------------------------------------------------- */
 
-int redis_key_take_with(struct lb_session *s, struct redis_command command, const struct lb_lock *lock,
-                        struct lb_grant *grant, lb_ns deadline) {
+int redis_key_take_with(struct lb_session *s, struct redis_command command, int64_t lasts_ms, struct lb_grant *grant,
+                        lb_ns deadline) {
   bool repeated = redis_key_begin(s, grant);
   struct redis_request take = {.command = command,
                                .grant = grant,
                                .repeated = repeated,
-                               .ttl_ms = lock->ttl_ms,
+                               .ttl_ms = lasts_ms,
                                .before = "before-take",
                                .after = "after-take"};
   int rc = redis_session_once(&redis_key(s)->redis, &take, deadline);
   if (!rc && !redis_is_one(take.reply)) rc = LB_BUSY;
-  if (!rc && !grant->valid_until) grant->valid_until = lb_lease_end(grant->asked_at, lock->ttl_ms);
+  if (!rc && !grant->valid_until) grant->valid_until = lasts_ms ? lb_lease_end(grant->asked_at, lasts_ms) : LB_NEVER;
   freeReplyObject(take.reply);
   return redis_key_tried(s, grant, repeated, rc);
 }

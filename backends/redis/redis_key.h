@@ -95,10 +95,10 @@ int redis_key_look(struct lb_session *s, const struct lb_lock *lock, const struc
  * `command` is a script with the key, the token of the grant and what else it takes. It answers 1 for yes, and may be
  * executed twice. */
 
-/* Yes: the lock is the grant's, from now on or as before. Points: before-take, after-take (the reply has been read, or
- * given up, and not been looked at). */
-int redis_key_take_with(struct lb_session *s, struct redis_command command, const struct lb_lock *lock,
-                        struct lb_grant *grant, lb_ns deadline);
+/* Yes: the lock is the grant's, from now on or as before. `lasts_ms`: of what it makes, 0 = for ever. Points:
+ * before-take, after-take (the reply has been read, or given up, and not been looked at). */
+int redis_key_take_with(struct lb_session *s, struct redis_command command, int64_t lasts_ms, struct lb_grant *grant,
+                        lb_ns deadline);
 /* Yes: it was the grant's until now. Points: before-release, before-del. */
 int redis_key_leave_with(struct lb_session *s, struct redis_command command, struct lb_grant *grant, lb_ns deadline);
 /* Yes: it is the grant's. For the hooks resolve and holds. */
