@@ -12,7 +12,7 @@ import run_folder
 import speed
 
 LOAD, ALONE, CONTENDED = "contention", 1, (8, 16)
-TEXTS = ("scenario", "system", "guard", "speed_void")
+TEXTS = ("scenario", "system", "guard", "verdict", "speed_void")
 NUMBERS = ("clients", "grants_per_s", "measured_s", "requests", "commits", "requests_per_handoff", "commits_per_handoff", "handoffs_per_s")
 
 

@@ -26,6 +26,7 @@ import tarfile
 import ending
 import figure
 import hunt_folder
+import curves as report_curves
 import latency
 import run_folder
 import speed
@@ -112,14 +113,15 @@ def width(bounds):
 
 
 def curves_of(run, source):
-    """{(scenario, guard, system, clients)} of the curves of the figure `latency` and of the report, which has those of each load."""
-    found = set()
+    """{(scenario, guard, system, clients): every how many of the points are drawn}: all by the figure `latency`, fewer by the report, which has the curves of each load."""
+    found = {}
     for scenario in speed.loads(run, speed.measured(speed.trials_of(source))):
         try:
             load = speed.Speed(source, run, (scenario["name"],))
         except figure.NotDrawn:
             continue
-        found |= {(scenario["name"], load.guard, system, clients) for system, clients in load.repeats}
+        in_figure = (1, load.clients[-1]) if not found else ()
+        found |= {(scenario["name"], load.guard, system, clients): 1 if clients in in_figure else report_curves.THINNED for system, clients in load.repeats}
     return found
 
 
@@ -134,8 +136,9 @@ def write_latency(run, source, target):
             scenario, system, guard, clients, _, metric = key
             total = sum(buckets.values())
             ranks = {math.ceil(q * total) for q in READ_OFF}
-            if metric == "wait" and (scenario, guard, system, int(clients)) in curves:
-                ranks |= {rank for _, rank in latency.drawn(total)}
+            every = curves.get((scenario, guard, system, int(clients))) if metric == "wait" else None
+            points = [rank for _, rank in latency.drawn(total)] if every else []
+            ranks |= {*points[::every or 1], *points[-1:]}
             table.writerows([*key, *row] for row in read_off(buckets, ranks, widest))
 
 

@@ -230,7 +230,6 @@ ANY = None
 BEFORE = {
     "reference-peers": ANY,
     "reference-peers-python": ("zk-rw",),
-    "reference-speed": ANY,
 }
 
 
