@@ -146,9 +146,13 @@ static int start_guardian(struct lb_rundir *dir, struct rescue rescue) {
   return pid < 0 ? -errno : 0;
 }
 
-static void wait_for_guardian(int pid) {
-  while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+/* True if it has done what it is for. */
+static bool wait_for_guardian(int pid) {
+  int status = -1;
+  pid_t r = -1;
+  while (pid > 0 && (r = waitpid(pid, &status, 0)) < 0 && errno == EINTR) {
   }
+  return r > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 void lb_rundir_forget(const char *folder, const char *trial, bool logs_too) {
@@ -378,15 +382,17 @@ int lb_rundir_commit(struct lb_rundir *dir, bool whole, struct lb_error *err) {
   return 0;
 }
 
-/* Closing the pipes is what the guardian waits for; waiting for it means that the folder is gone,
- * or has its final name, when this returns. A folder whose guardian could not be started is cleared up
- * here. */
+/* Closing the pipes is what the guardian waits for; waiting for it means that the folder is gone, or has its final name,
+ * when this returns. A folder whose guardian could not be started, or was killed, is cleared up here. Its lock is held
+ * until then: another tool that wants this name would clear up, too, and make a folder of its own in this place. Where
+ * no guardian was started, its lock may be the only descriptor there is, and clearing up takes one. */
 void lb_rundir_close(struct lb_rundir *dir) {
-  const int fds[] = {dir->guard_pipe, dir->trials_pipe, dir->trials_gone, dir->alive};
+  bool guarded = dir->guardian > 0;
+  const int fds[] = {dir->guard_pipe, dir->trials_pipe, dir->trials_gone, dir->alive, guarded ? -1 : dir->lock};
   for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
     if (fds[i] >= 0) close(fds[i]);
-  if (dir->lock >= 0) close(dir->lock);
-  if (dir->partial[0] && dir->guardian <= 0) clear_up(dir->partial, dir->final);
-  wait_for_guardian(dir->guardian);
+  bool cleared = wait_for_guardian(dir->guardian);
+  if (dir->partial[0] && !cleared) clear_up(dir->partial, dir->final);
+  if (guarded && dir->lock >= 0) close(dir->lock);
   *dir = closed;
 }

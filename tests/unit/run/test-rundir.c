@@ -288,6 +288,29 @@ TEST(a_stopped_run_is_opened_again_and_loses_nothing) {
   assert_int_equal(lb_rundir_reopen(&second, in_root("none"), &w->err), -ENOENT);
 }
 
+/* ---- a guardian that is gone ------------------------------------------------------------------------------------- */
+
+static void kill_guardian(bool reap) {
+  siginfo_t info;
+  assert_int_equal(kill(w->dir.guardian, SIGKILL), 0);
+  assert_int_equal(waitid(P_PID, (id_t)w->dir.guardian, &info, WEXITED | (reap ? 0 : WNOWAIT)), 0);
+}
+
+TEST(what_a_killed_guardian_cannot_do_the_tool_does) {
+  for (int reaped = 0; reaped < 2; reaped++) {
+    open_run(&w->dir);
+    write_file(w->dir.partial, "resume.bin");
+    kill_guardian(reaped);
+    lb_rundir_close(&w->dir);
+    assert_true(in(final, "resume.bin"));
+    open_run(&w->dir);
+    kill_guardian(reaped);
+    lb_rundir_close(&w->dir);
+    assert_false(exists(final));
+    assert_int_equal(entries(w->root), reaped + 1);
+  }
+}
+
 /* The signals it ignores, as a mask; 0 = it is gone. */
 static unsigned long long ignored_by(int pid) {
   char path[64], line[200];
