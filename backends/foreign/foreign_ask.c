@@ -26,8 +26,8 @@ static int first_line(struct foreign_child *child, char **ret) {
   }
 }
 
-/* What it has started has become a child of ours (a subreaper), as nothing else of this process has by now. Such a
- * child may have children, which then are ours. */
+/* What it has started has become a child of ours (a subreaper). Such a child may have children, which then are ours. A
+ * caller that has other children is not told apart: it has to ask in a process of its own (foreign_ask.h). */
 static void end_orphans(void) {
   char path[64];
   snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());

@@ -19,6 +19,9 @@
 #include "test.h"
 #include "base/clock.h"
 #include "base/files.h"
+#include "plan/peers.h"
+#include "plan/plan.h"
+#include "run/about.h"
 #include "run/rundir.h"
 
 #define MS UINT64_C(1000000)
@@ -309,6 +312,50 @@ TEST(what_a_killed_guardian_cannot_do_the_tool_does) {
     assert_false(exists(final));
     assert_int_equal(entries(w->root), reaped + 1);
   }
+}
+
+/* A library as peers.ini has them, whose adapter leaves a process behind that has our pipe open. */
+static void write_peer(void) {
+  assert_int_equal(lb_files_make_dirs(in_root("peers")), 0);
+  FILE *out = fopen(in_root("peers/peers.ini"), "we");
+  assert_non_null(out);
+  fputs("[upgraded]\nrun = sh peers/adapter.sh\nsays = name=upgraded topologies=none ends=lease can=\nversion = 1\n"
+        "there = /bin/sh\n",
+        out);
+  assert_int_equal(lb_files_close_written(out), 0);
+  out = fopen(in_root("peers/adapter.sh"), "we");
+  assert_non_null(out);
+  fputs("setsid sleep 1000 &\n"
+        "echo lockbench-adapter 1 name=upgraded version=2 topologies=none ends=lease can=\nread line\n",
+        out);
+  assert_int_equal(lb_files_close_written(out), 0);
+}
+
+/* Who asks ends what the adapter has started, and must not take the guardian for that. */
+TEST(a_question_for_a_version_does_not_end_the_guardian) {
+  static char path[4096];
+  const char *source = getenv("LB_SOURCE_DIR"), *paths[] = {path};
+  struct lb_plan_request request = {.systems = "peer:upgraded@none", .trials = 1, .seed = 7};
+  struct lb_run_info info = {0};
+  struct lb_plan plan;
+  int end[2];
+  assert_int_equal(pipe(end), 0);
+  write_peer();
+  if (lb_peers_load(w->root, &w->err) < 0) fail_msg("%s", w->err.text);
+  snprintf(path, sizeof path, "%s/scenarios/speed/contention.ini", source ? source : ".");
+  if (lb_plan_load(paths, 1, &request, &plan, &w->err) < 0) fail_msg("%s", w->err.text);
+  assert_int_equal(lb_rundir_open(&w->dir, NULL, NULL, in_root("runs/asked"), &w->err), 0);
+  lb_run_info_ask(&info, &plan, w->dir.partial);
+  assert_int_equal(info.library_count, 1);
+  assert_string_equal(info.libraries[0].version, "2");
+  assert_int_equal(waitpid(w->dir.guardian, NULL, WNOHANG), 0); /* it is ours, and lives */
+  lb_rundir_close(&w->dir);
+  close(end[1]);
+  struct pollfd p = {.fd = end[0], .events = POLLIN};
+  assert_int_equal(poll(&p, 1, WAIT_MS), 1); /* nobody else has the other end */
+  close(end[0]);
+  lb_run_info_clear(&info);
+  lb_plan_clear(&plan);
 }
 
 /* The signals it ignores, as a mask; 0 = it is gone. */
