@@ -84,9 +84,10 @@ pid_t lb_heartbeat_start(struct lb_memory *memory) {
   beat(memory);
 }
 
-void lb_heartbeat_stop(pid_t pid) {
-  if (pid <= 0) return;
+bool lb_heartbeat_stop(pid_t pid) {
+  if (pid <= 0 || waitpid(pid, NULL, WNOHANG) != 0) return false;
   kill(pid, SIGKILL);
   while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
   }
+  return true;
 }

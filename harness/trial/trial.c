@@ -110,14 +110,26 @@ static void tell_started(const struct lb_stage *s, bool started) {
   if (s->live) atomic_store(&s->live->started, started);
 }
 
+/* Without it a machine that stood still would pass for a lock that is at fault. */
+static int start_heartbeat(struct lb_stage *s) {
+  s->heartbeat = lb_heartbeat_start(s->memory);
+  if (s->heartbeat > 0) return 0;
+  return lb_stage_doubt(s, LB_UNDECIDED, "no process can look for stalls of the machine: %s", strerror(errno));
+}
+
+static void stop_heartbeat(struct lb_stage *s) {
+  if (s->heartbeat > 0 && !lb_heartbeat_stop(s->heartbeat))
+    lb_stage_doubt(s, LB_UNDECIDED, "the process that looks for stalls of the machine died by itself");
+}
+
 /* The heartbeat runs from before the servers start until the play is over, so that it sees every stall that a client
  * could have had. */
 static void play_on_site(struct lb_stage *s, const struct lb_site_needs *needs, struct lb_outcome *out) {
   lb_ns begin = lb_clock_ns();
-  s->heartbeat = lb_heartbeat_start(s->memory);
   tell_started(s, s->site.is_open);
   out->fresh = !s->site.is_open;
-  if (make_log_folder(s) == 0 && (s->site.is_open || lb_site_open(s, needs) == 0) && lb_site_enter(s) == 0) {
+  if (start_heartbeat(s) == 0 && make_log_folder(s) == 0 && (s->site.is_open || lb_site_open(s, needs) == 0) &&
+      lb_site_enter(s) == 0) {
     out->start_ns = lb_clock_ns() - begin;
     if (lb_crew_start(s) == 0) {
       tell_started(s, true);
@@ -126,7 +138,7 @@ static void play_on_site(struct lb_stage *s, const struct lb_site_needs *needs, 
     }
   }
   atomic_store(&s->memory->phase, LB_PHASE_STOP);
-  lb_heartbeat_stop(s->heartbeat);
+  stop_heartbeat(s);
 }
 
 /* Logs are kept of every trial that somebody will want to understand, or of all if the user says so. */

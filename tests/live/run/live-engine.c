@@ -1,13 +1,15 @@
-/* test: alone */
+/* test: alone, wraps lb_heartbeat_start */
 /* SPDX-License-Identifier: MIT
  *
  * The engine with a source that decides what is next while it plays: real trials of a lock that needs no servers. And
  * which jobs are of one pool.
  */
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "test.h"
 #include "base/files.h"
+#include "client/heartbeat.h"
 #include "run/engine.h"
 #include "plan/plan.h"
 #include "servers/topology.h"
@@ -30,7 +32,22 @@ struct world { /* a source: the trials of one cell, in the order of the plan's j
   size_t enough;   /* so many are needed */
   bool one_by_one; /* whether another one is needed is known when the one before has ended */
   int result;      /* of the first outcome */
+  enum lb_verdict expected;
 };
+
+/* What trials look for stalls with: as it is, one that cannot be started, one that dies at once. */
+static enum { BEATS, CANNOT_START, DIES } heartbeat;
+
+pid_t __real_lb_heartbeat_start(struct lb_memory *memory);
+pid_t __wrap_lb_heartbeat_start(struct lb_memory *memory);
+pid_t __wrap_lb_heartbeat_start(struct lb_memory *memory) {
+  siginfo_t info;
+  if (heartbeat == BEATS) return __real_lb_heartbeat_start(memory);
+  pid_t pid = heartbeat == DIES ? fork() : (errno = EAGAIN, -1);
+  if (pid == 0) _exit(1);
+  if (pid > 0) waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+  return pid;
+}
 
 static enum lb_next next(void *of, const struct lb_pool *pool, const struct lb_job **ret) {
   struct world *w = of;
@@ -50,7 +67,7 @@ static void begun(void *of, const struct lb_job *job) {
 
 static int ended(void *of, const struct lb_job *job, const struct lb_outcome *outcome) {
   struct world *w = of;
-  if (outcome->verdict != LB_SAFE)
+  if (outcome->verdict != w->expected)
     fail_msg("%s is %s: %s", job->plan.name, lb_verdict_name(outcome->verdict), outcome->why);
   w->ended++;
   return w->result;
@@ -60,6 +77,8 @@ static int set_up(void **state) {
   struct world *w = calloc(1, sizeof *w);
   *state = w;
   w->enough = JOBS;
+  w->expected = LB_SAFE;
+  heartbeat = BEATS;
   snprintf(w->folder, sizeof w->folder, "/tmp/live-engine-XXXXXX");
   if (!mkdtemp(w->folder) || lb_rundir_open(&w->dir, w->folder, "engine", NULL, &w->err) < 0) return -1;
   snprintf(w->path, sizeof w->path, "%s/quiet.ini", w->folder);
@@ -113,6 +132,18 @@ TEST(an_outcome_can_end_it) {
   struct world *w = *state;
   w->result = -EPIPE;
   expect(w, 1, -EPIPE, 1);
+}
+
+/* The same trial is safe where they are seen. */
+TEST(where_nobody_looks_for_stalls_a_trial_is_undecided) {
+  struct world *w = *state;
+  w->enough = 2;
+  w->expected = LB_UNDECIDED;
+  heartbeat = CANNOT_START;
+  expect(w, 1, 0, 2);
+  heartbeat = DIES;
+  w->enough = JOBS;
+  expect(w, 1, 0, JOBS);
 }
 
 /* ---- pools ------------------------------------------------------------------------------------------------------- */

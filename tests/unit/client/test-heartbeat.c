@@ -124,12 +124,32 @@ TEST(where_none_was_started_none_is_ended) {
   int status = -1;
   pid_t child = fork();
   if (child == 0) {
-    setpgid(0, 0); /* 0 means all of a group to kill() */
+    setpgid(0, 0); /* 0 means all of a group to kill(), and any child in it to waitpid() */
+    pid_t other = fork();
+    if (other == 0)
+      for (;;) pause();
     lb_heartbeat_stop(0);
+    kill(other, SIGKILL);
     _exit(7);
   }
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+TEST(one_that_has_ended_before_is_told_from_one_that_ran) {
+  struct lb_memory *memory = lb_memory_map(1, 1, 1);
+  siginfo_t info;
+  assert_non_null(memory);
+  for (int dies = 0; dies < 2; dies++) {
+    pid_t heartbeat = lb_heartbeat_start(memory);
+    assert_true(heartbeat > 0);
+    if (dies) assert_int_equal(kill(heartbeat, SIGKILL), 0); /* as ours, but not by us */
+    if (dies) assert_int_equal(waitid(P_PID, (id_t)heartbeat, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(lb_heartbeat_stop(heartbeat), !dies);
+    assert_int_equal(waitpid(heartbeat, NULL, WNOHANG), -1);
+  }
+  assert_false(lb_heartbeat_stop(0));
+  lb_memory_unmap(memory);
 }
 
 /* One of a few tries has to be undisturbed, as below. */
