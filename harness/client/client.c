@@ -13,11 +13,19 @@
 #include "driver.h"
 #include "hook.h"
 
-/* Before the client runs: a caller that reads the state after lb_client_start() must not see the former life. */
+/* Before the client runs: a caller that reads the state after lb_client_start() must not see the former life. What
+ * outlives it stays: its session, which a server may still have, what it has sent or handed over, and what is counted
+ * of the whole trial. */
 static void begin_life(struct lb_client_state *state) {
   atomic_store(&state->asks, false);
+  atomic_store(&state->waits, false);
+  atomic_store(&state->woken, false);
+  atomic_store(&state->granted, false);
+  atomic_store(&state->gave_up, false);
   atomic_store(&state->holds, false);
+  atomic_store(&state->until, 0);
   atomic_store(&state->at_point, false);
+  atomic_store(&state->hangs, false);
   atomic_store(&state->writes, 0);
   atomic_store(&state->hook, 0);
   atomic_fetch_add(&state->lives, 1);

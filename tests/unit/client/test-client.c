@@ -368,6 +368,24 @@ TEST(a_client_that_is_started_again_goes_on_with_its_log_and_new_tokens) {
   assert_int_not_equal(atomic_load(&script->tokens[0]), atomic_load(&script->tokens[1]));
 }
 
+/* As of a waiter that was told, was granted the lock, and was killed at a point where it hung. */
+TEST(a_client_that_is_started_again_does_nothing_yet) {
+  struct lb_client_state *said = &f->memory->state[0];
+  start_and_open();
+  assert_int_equal(call(LB_DO_ACQUIRE), LB_OK);
+  assert_true(atomic_load(&said->granted) && atomic_load(&said->until) > 0);
+  hang("before-check", LB_DO_WRITE);
+  _Atomic bool *const seen[] = {&said->asks,    &said->waits, &said->woken,    &said->granted,
+                                &said->gave_up, &said->holds, &said->at_point, &said->hangs};
+  assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_KILL), 0);
+  lb_client_end(&f->client);
+  for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) atomic_store(seen[i], true);
+  start();
+  for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
+    if (atomic_load(seen[i])) fail_msg("%zu", i);
+  assert_int_equal(atomic_load(&said->until), 0);
+}
+
 TEST(signals_are_proved_and_say_what_they_cannot_do) {
   assert_int_equal(lb_client_look(&f->client), LB_LIFE_NONE);
   assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_KILL), -ESRCH);
