@@ -285,12 +285,12 @@ static int link_tree(const char *from, const char *to) {
 
 /* A shard's files are named after its trials, and no other shard has them. */
 static int take_files(const char *from, const char *to) {
-  static const char *const folders[] = {"histories", "parts", "faults", "schedules", "logs"};
   char source[PATH], target[PATH];
   int r = 0;
-  for (size_t i = 0; r == 0 && i < sizeof folders / sizeof *folders; i++) {
-    snprintf(source, sizeof source, "%s/%s", from, folders[i]);
-    snprintf(target, sizeof target, "%s/%s", to, folders[i]);
+  for (const struct lb_rundir_file *file = lb_rundir_files; r == 0 && file->folder; file++) {
+    if (file->kind == LB_RUNDIR_SCRATCH) continue;
+    snprintf(source, sizeof source, "%s/%s", from, file->folder);
+    snprintf(target, sizeof target, "%s/%s", to, file->folder);
     r = link_tree(source, target);
   }
   return r;

@@ -64,11 +64,17 @@ static void remove_below(const char *folder, const char *const names[], size_t c
   }
 }
 
+const struct lb_rundir_file lb_rundir_files[] = {
+    {"histories", ".hist", LB_RUNDIR_KEPT}, {"parts", ".latency", LB_RUNDIR_KEPT},
+    {"parts", ".series", LB_RUNDIR_KEPT},   {"faults", ".jsonl", LB_RUNDIR_KEPT},
+    {"waits", ".jsonl", LB_RUNDIR_KEPT},    {"schedules", ".txt", LB_RUNDIR_KEPT},
+    {"scratch", "", LB_RUNDIR_SCRATCH},     {"logs", "", LB_RUNDIR_LOGS},
+    {"logs", ".servers", LB_RUNDIR_LOGS},   {NULL, NULL, LB_RUNDIR_KEPT}};
+
 static void remove_empty_folders(const char *folder) {
-  static const char *const names[] = {"logs", "histories", "parts"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+  for (const struct lb_rundir_file *file = lb_rundir_files; file->folder; file++) {
     char path[3100];
-    snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+    snprintf(path, sizeof path, "%s/%s", folder, file->folder);
     rmdir(path); /* stays if it holds anything */
   }
 }
@@ -156,13 +162,10 @@ static bool wait_for_guardian(int pid) {
 }
 
 void lb_rundir_forget(const char *folder, const char *trial, bool logs_too) {
-  static const char *const files[][2] = {{"histories", ".hist"}, {"parts", ".latency"}, {"parts", ".series"},
-                                         {"faults", ".jsonl"},   {"schedules", ".txt"}, {"scratch", ""},
-                                         {"logs", ""},           {"logs", ".servers"}};
-  enum { LOGS = 2 };
   char path[4200];
-  for (size_t i = 0; i < sizeof files / sizeof *files - (logs_too ? 0 : LOGS); i++) {
-    snprintf(path, sizeof path, "%s/%s/%s%s", folder, files[i][0], trial, files[i][1]);
+  for (const struct lb_rundir_file *file = lb_rundir_files; file->folder; file++) {
+    if (file->kind == LB_RUNDIR_LOGS && !logs_too) continue;
+    snprintf(path, sizeof path, "%s/%s/%s%s", folder, file->folder, trial, file->ending);
     lb_files_remove_tree(path);
   }
 }

@@ -36,6 +36,12 @@ int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label
 int lb_rundir_reopen(struct lb_rundir *dir, const char *path, struct lb_error *err);
 /* Removes the page and the figures of an earlier sitting: they are not those of the whole run. */
 void lb_rundir_forget_drawn(const struct lb_rundir *dir);
+/* What a trial has in the folder of its run: FOLDER/TRIAL ENDING. A file that trials write has its row there. */
+struct lb_rundir_file {
+  const char *folder, *ending;
+  enum { LB_RUNDIR_KEPT, LB_RUNDIR_LOGS, LB_RUNDIR_SCRATCH } kind; /* scratch: only until the trial is over */
+};
+extern const struct lb_rundir_file lb_rundir_files[]; /* behind the last, folder is NULL */
 /* Removes the files of a trial from the folder of a run, and its servers' logs if `logs_too`. No process may write them
  * any more. */
 void lb_rundir_forget(const char *folder, const char *trial, bool logs_too);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The files of a trial. A table of the run is made of the rows that each trial wrote for itself (run/results.c): trials
- * run side by side in processes of their own. None of them waits for a common file, and one that dies spoils only its
- * own.
+ * The files of a trial, each of which has its row in run/rundir.c. A table of the run is made of the rows that each
+ * trial wrote for itself (run/results.c): trials run side by side in processes of their own. None of them waits for a
+ * common file, and one that dies spoils only its own.
  */
 #include <errno.h>
 #include <stdio.h>

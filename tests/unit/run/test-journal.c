@@ -241,6 +241,34 @@ TEST_WITH(shards_add_up, set_up_parts, tear_down_parts) {
   tear_down(&third);
 }
 
+/* The path of such a file in a folder. */
+static const char *file_in(const struct world *w, const struct lb_rundir_file *file, const char *trial) {
+  static char path[300];
+  snprintf(path, sizeof path, "%s/%s/%s%s", w->folder, file->folder, trial, file->ending);
+  return path;
+}
+
+TEST_WITH(what_the_trials_of_a_shard_have_is_taken_along, set_up_parts, tear_down_parts) {
+  const struct parts *p = *state;
+  bool has_waits = false;
+  void *third;
+  assert_int_equal(set_up(&third), 0);
+  struct world *into = third;
+  for (const struct lb_rundir_file *file = lb_rundir_files; file->folder; file++) {
+    char folder[200];
+    snprintf(folder, sizeof folder, "%s/%s", p->of[1]->folder, file->folder);
+    assert_int_equal(lb_files_make_dirs(folder), 0);
+    FILE *out = fopen(file_in(p->of[1], file, "trial"), "we");
+    assert_true(out && fclose(out) == 0);
+    has_waits |= strcmp(file->folder, "waits") == 0;
+  }
+  assert_true(has_waits);
+  assert_int_equal(take(p, into), 0);
+  for (const struct lb_rundir_file *file = lb_rundir_files; file->folder; file++)
+    assert_int_equal(access(file_in(into, file, "trial"), F_OK) == 0, file->kind != LB_RUNDIR_SCRATCH);
+  tear_down(&third);
+}
+
 TEST_WITH(a_trial_of_two_shards_is_refused, set_up_parts, tear_down_parts) {
   const struct parts *p = *state;
   void *third;

@@ -291,6 +291,45 @@ TEST(a_stopped_run_is_opened_again_and_loses_nothing) {
   assert_int_equal(lb_rundir_reopen(&second, in_root("none"), &w->err), -ENOENT);
 }
 
+/* ---- what a trial has -------------------------------------------------------------------------------------------- */
+
+static const char *const of_trials[] = {"histories/%s.hist", "parts/%s.latency",    "parts/%s.series",
+                                        "faults/%s.jsonl",   "waits/%s.jsonl",      "schedules/%s.txt",
+                                        "scratch/%s/data",   "logs/%s/redis-1.log", "logs/%s.servers/redis-1.log"};
+
+/* How many there are; `make`: makes them first. */
+static size_t files_of(const char *trial, bool make) {
+  size_t count = 0;
+  for (size_t i = 0; i < sizeof of_trials / sizeof *of_trials; i++) {
+    char name[200], folder[4000];
+    int before = (int)(strchr(of_trials[i], '%') - of_trials[i]);
+    snprintf(name, sizeof name, "%.*s%s%s", before, of_trials[i], trial, of_trials[i] + before + 2);
+    snprintf(folder, sizeof folder, "%s/%s", w->dir.partial, name);
+    *strrchr(folder, '/') = '\0';
+    if (make) assert_int_equal(lb_files_make_dirs(folder), 0);
+    if (make) write_file(w->dir.partial, name);
+    count += in(w->dir.partial, name);
+  }
+  return count;
+}
+
+TEST(a_trial_is_forgotten_with_all_its_files_and_no_other) {
+  enum { ALL = sizeof of_trials / sizeof *of_trials, LOGS = 2 };
+  open_run(&w->dir);
+  assert_int_equal(files_of("one", true), ALL);
+  assert_int_equal(files_of("one.more", true), ALL);
+  lb_rundir_forget(w->dir.partial, "one", false);
+  assert_int_equal(files_of("one", false), LOGS);
+  lb_rundir_forget(w->dir.partial, "one", true);
+  assert_int_equal(files_of("one", false), 0);
+  assert_int_equal(files_of("one.more", false), ALL);
+  lb_rundir_forget(w->dir.partial, "one.more", true);
+  write_file(w->dir.partial, "run.json");
+  commit();
+  assert_int_equal(entries(final), 1); /* no folder is left empty */
+  lb_rundir_close(&w->dir);
+}
+
 /* ---- a guardian that is gone ------------------------------------------------------------------------------------- */
 
 static void kill_guardian(bool reap) {
