@@ -89,11 +89,17 @@ static int fail(int r, const char *folder, struct lb_error *err) {
   return lb_error(err, r, "cannot keep the journal of the run in %s: %s", folder, strerror(-r));
 }
 
-static int open_records(struct lb_journal *journal, const char *folder, const struct lb_plan *plan) {
+static int open_records(struct lb_journal *journal, const char *folder) {
   char path[PATH];
   snprintf(path, sizeof path, "%s/resume.bin", folder);
   journal->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (journal->fd < 0) return -errno;
+  return journal->fd < 0 ? -errno : 0;
+}
+
+/* Removes what is behind `end`, and keeps the disk space of all that is to come there: ftruncate() gives back what was
+ * kept behind the end before, whether the file becomes shorter or not. */
+static int end_records(const struct lb_journal *journal, off_t end, const struct lb_plan *plan) {
+  if (ftruncate(journal->fd, end) < 0) return -errno;
   if (fallocate(journal->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)(plan->job_count * sizeof(struct record))) < 0 &&
       errno == ENOSPC)
     return -ENOSPC;
@@ -117,7 +123,8 @@ int lb_journal_begin(struct lb_journal *journal, const char *folder, const struc
                      const struct lb_run_info *info, struct lb_error *err) {
   *journal = (struct lb_journal){.fd = -1, .begin_ns = lb_clock_ns()};
   reserve(folder, plan);
-  int r = open_records(journal, folder, plan);
+  int r = open_records(journal, folder);
+  if (r == 0) r = end_records(journal, 0, plan);
   if (r == 0) r = write_head(folder, plan, info);
   if (r < 0) lb_journal_close(journal);
   return r < 0 ? fail(r, folder, err) : 0;
@@ -247,8 +254,8 @@ int lb_journal_resume(struct lb_journal *journal, const char *folder, struct lb_
   json_decref(info->machines);
   info->machines = machines;
   reserve(folder, tally->plan);
-  r = open_records(journal, folder, tally->plan);
-  if (r == 0 && ftruncate(journal->fd, read_records(journal->fd, tally, &journal->before_s)) < 0) r = -errno;
+  r = open_records(journal, folder);
+  if (r == 0) r = end_records(journal, read_records(journal->fd, tally, &journal->before_s), tally->plan);
   if (r < 0) fail(r, folder, err);
   else r = check_machines(tally, folder, err);
   if (r == 0 && (r = write_head(folder, tally->plan, info)) < 0) fail(r, folder, err);
@@ -356,7 +363,7 @@ int lb_journal_add(const struct lb_journal *journal, const struct lb_tally *tall
   ssize_t n = write(journal->fd, &record, sizeof record);
   if (n == (ssize_t)sizeof record) return 0;
   int r = n < 0 ? -errno : -ENOSPC;
-  (void)!ftruncate(journal->fd, end); /* half a record would hide those behind it */
+  end_records(journal, end, tally->plan); /* half a record would hide those behind it */
   return r;
 }
 
