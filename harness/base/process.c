@@ -55,9 +55,13 @@ const char *lb_process_from_here(const char *path) {
   return length > 1 && strncmp(path, here, length) == 0 && path[length] == '/' ? path + length + 1 : path;
 }
 
-/* What is forgotten: everything libpq reads (PG...), and what a Java virtual machine takes as
- * further arguments. */
+/* By its place: unsetenv() leaves an entry without '=' where it is. */
+static void forget_entry(size_t i) {
+  do environ[i] = environ[i + 1];
+  while (environ[i++]);
+}
 
+/* What is forgotten: everything libpq reads (PG...), and what a Java virtual machine takes as further arguments. */
 void lb_process_forget_environ(void) {
   static const char *const prefixes[] = {"PG",
                                          "JAVA_TOOL_OPTIONS=", "_JAVA_OPTIONS=", "JDK_JAVA_OPTIONS=", "CLASSPATH="};
@@ -65,9 +69,8 @@ void lb_process_forget_environ(void) {
     bool forget = false;
     for (size_t p = 0; p < sizeof prefixes / sizeof *prefixes; p++)
       forget |= strncmp(environ[i], prefixes[p], strlen(prefixes[p])) == 0;
-    char name[200];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(environ[i], "="), environ[i]);
-    if (!forget || unsetenv(name) < 0) i++; /* what was removed is followed by the next at the same place */
+    if (forget) forget_entry(i); /* the next one is at the same place now */
+    else i++;
   }
 }
 

@@ -1,7 +1,7 @@
 /* test: memory, beside */
 /* SPDX-License-Identifier: MIT
  *
- * A child that must not outlive its parent.
+ * A child that must not outlive its parent, and what a process forgets of its environment.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -64,4 +64,22 @@ TEST(one_that_does_not_is_killed_with_its_process_group) {
   assert_int_equal(read(end[0], &byte, 1), 0);
   alarm(0);
   close(end[0]);
+}
+
+/* A name that is long, and an entry that is no variable: a shell can hand on either. */
+TEST(what_libraries_would_read_is_forgotten_whatever_its_form) {
+  char name[400],
+      *entries[] = {name, "PGnothing", "HOME=/root", "PGHOST=there", "CLASSPATH=x", "CLASSPATHS=y", "PG=z", NULL};
+  char **before = environ;
+  memset(name, 'X', sizeof name);
+  memcpy(name, "PG", 2);
+  memcpy(name + sizeof name - 3, "=1", 3);
+  environ = entries;
+  alarm(20);
+  lb_process_forget_environ();
+  alarm(0);
+  environ = before;
+  assert_string_equal(entries[0], "HOME=/root");
+  assert_string_equal(entries[1], "CLASSPATHS=y");
+  assert_null(entries[2]);
 }
