@@ -97,6 +97,7 @@ static int frame_socket(void) {
 static int tap(const struct lb_net *net, const struct lb_way *way) {
   struct sockaddr_ll at = {
       .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = link_of(net, way->from)};
+  if (at.sll_ifindex == 0) return -ENODEV; /* to bind() it means every link */
   int fd = frame_socket(), r = 0;
   if (fd < 0) return fd;
   prepare(fd);

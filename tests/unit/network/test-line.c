@@ -14,6 +14,7 @@
 #include "network/cut.h"
 #include "network/line.h"
 #include "network/net.h"
+#include "network/proc.h"
 
 enum { PORT = 7000, HOSTS = 3, LATE_MS = 300, SILENT_MS = 100, WAIT_MS = 10000, MANY = 200, BULK = 8 << 20 };
 #define MS UINT64_C(1000000)
@@ -107,6 +108,25 @@ INSIDE(a_second_line_on_the_same_way_is_refused) {
       strcmp(err.text, "what one sends to two is late already") != 0)
     return complain("%d: %s", err.code, err.text);
   return net.lines == line && !line->older ? NULL : "a line that was refused is kept";
+}
+
+static int ip(const char *const words[]) {
+  char *argv[10] = {"ip", "link", "set"};
+  for (size_t i = 0; words[i]; i++) argv[i + 3] = (char *)words[i];
+  return lb_proc_run_tool(NULL, argv, "", &err);
+}
+
+/* Neither the one that sends nor the one that receives. */
+INSIDE(a_host_whose_link_is_not_found_has_no_line) {
+  const char *wrong = build();
+  if (wrong) return wrong;
+  if (ip((const char *const[]){"lbh1", "down", NULL}) < 0 ||
+      ip((const char *const[]){"lbh1", "name", "other", NULL}) < 0)
+    return complain("%s", err.text);
+  for (size_t from = 0; from < 2; from++)
+    if (!delay(from, 1 - from, LATE_MS * MS) || err.code != -ENODEV || net.lines)
+      return complain("from %zu: %d", from, err.code);
+  return NULL;
 }
 
 /* A number every 2 ms, over several delays: TCP neither waits for acknowledgements that are late nor sends again. */
