@@ -325,12 +325,17 @@ static void tear_down(struct lb_stage *s) {
   memcpy(state->error, error, sizeof error); /* what is told of the trial is from before */
 }
 
+void lb_crew_hold_still(struct lb_stage *s, struct lb_client *client) {
+  if (lb_client_signal(client, LB_CLIENT_STOP) == -ETIMEDOUT)
+    lb_stage_doubt(s, LB_UNDECIDED, "%s did not stand still before it was ended", client->name);
+}
+
 /* Clients end first: a live one could leave new records at the service after the teardown. All of them stand still
  * before the first one ends. Its connection closes with it, so its lock could go to a client that still asks. The
  * history would then show two holds, as the first one has no end. */
 void lb_crew_end(struct lb_stage *s) {
   for (size_t i = 0; i < s->client_count; i++)
-    if (lb_client_look(&s->client[i]) == LB_LIFE_RUNS) lb_client_signal(&s->client[i], LB_CLIENT_STOP);
+    if (lb_client_look(&s->client[i]) == LB_LIFE_RUNS) lb_crew_hold_still(s, &s->client[i]);
   for (size_t i = 0; i < s->client_count; i++) lb_client_end(&s->client[i]);
   tear_down(s);
   lb_client_end(&s->observer);

@@ -17,6 +17,9 @@ int lb_crew_start(struct lb_stage *stage);
 int lb_crew_revive(struct lb_stage *stage, struct lb_client *client, lb_ns deadline, struct lb_error *err);
 /* The same, and sends it back to work. */
 int lb_crew_restart(struct lb_stage *stage, struct lb_client *client, struct lb_error *err);
+/* Stops one that is about to be ended. If it goes on, the trial is undecided: what it does until its end stands behind
+ * that in the history, or its lock is another's before. */
+void lb_crew_hold_still(struct lb_stage *stage, struct lb_client *client);
 /* SIGKILL to all clients; from then on no process writes into the memory. */
 void lb_crew_end(struct lb_stage *stage);
 /* Forgets the clients and unmaps the memory, after lb_crew_end(). */

@@ -23,7 +23,7 @@ enum { QUICK_MS = 1000, RESTART_MS = 60000 };
  * connections, so a server may grant its lock to the next client before its death is recorded. Both would seem to have
  * held at once. */
 bool lb_fault_bury(struct lb_stage *s, struct lb_client *client) {
-  lb_client_signal(client, LB_CLIENT_STOP);
+  lb_crew_hold_still(s, client);
   atomic_store(&lb_stage_state(s, client)->holds, false);
   atomic_store(&lb_stage_state(s, client)->asks, false);
   atomic_store(&lb_stage_state(s, client)->waits, false);

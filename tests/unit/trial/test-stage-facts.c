@@ -1,11 +1,14 @@
 /* test: compute, memory */
 /* SPDX-License-Identifier: MIT
  *
- * What a controller records: each fact with all of its fields, and nothing else.
+ * What a controller records: each fact with all of its fields, and nothing else. And what it doubts when it ends clients.
  */
 #include "test.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "client/driver.h"
+#include "trial/crew.h"
+#include "trial/fault.h"
 #include "trial/stage.h"
 
 enum { CLIENTS = 2 };
@@ -204,4 +207,62 @@ TEST(phases_and_notes_are_recorded) {
   assert_recorded("{\"t\":1,\"e\":\"phase\",\"phase\":\"end\"}");
   lb_stage_note(&stage, "%d words", 2);
   assert_recorded("{\"t\":1,\"e\":\"note\",\"what\":\"2 words\"}");
+}
+
+/* ---- clients that are ended -------------------------------------------------------------------------------------- */
+
+static int stop_answer;       /* of each signal to stop */
+static unsigned stops, kills; /* that were sent; kills before a client was told to stop do not count */
+
+static int signalled(struct lb_client *c, enum lb_client_signal signal) {
+  (void)c;
+  stops += signal == LB_CLIENT_STOP;
+  kills += signal == LB_CLIENT_KILL && stops;
+  return signal == LB_CLIENT_STOP ? stop_answer : 0;
+}
+static enum lb_life runs(struct lb_client *c) {
+  (void)c;
+  return LB_LIFE_RUNS;
+}
+static void ended(struct lb_client *c) { c->body = NULL; }
+
+static const struct lb_driver fake = {.name = "fake", .signal = signalled, .look = runs, .end = ended};
+
+static struct lb_client alive(uint32_t number) {
+  static int body;
+  return (struct lb_client){.driver = &fake, .name = "client", .number = number, .body = (struct lb_body *)&body};
+}
+
+/* It is killed all the same. */
+TEST(who_does_not_stand_still_before_it_is_killed_is_a_doubt) {
+  static const int answers[] = {0, -ESRCH, -ETIMEDOUT};
+  for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+    struct lb_client one = alive(1);
+    stage.verdict = LB_VERDICT_NONE;
+    stops = kills = 0;
+    stop_answer = answers[i];
+    assert_true(lb_fault_bury(&stage, &one));
+    assert_int_equal(stops, 1);
+    assert_int_equal(kills, 1);
+    assert_recorded("{\"t\":1,\"c\":\"client-2\",\"e\":\"crash\"}");
+    assert_int_equal(stage.verdict, answers[i] == -ETIMEDOUT ? LB_UNDECIDED : LB_VERDICT_NONE);
+  }
+}
+
+TEST(nor_are_all_ended_without_a_doubt) {
+  static const int answers[] = {0, -ESRCH, -ETIMEDOUT};
+  static struct lb_topology topology;
+  struct lb_trial_plan plan = {.topology = &topology};
+  for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+    struct lb_client all[CLIENTS] = {alive(0), alive(1)};
+    stage.plan = &plan;
+    stage.client = all;
+    stage.verdict = LB_VERDICT_NONE;
+    stops = 0;
+    stop_answer = answers[i];
+    lb_crew_end(&stage);
+    assert_int_equal(stops, CLIENTS);
+    assert_true(!all[0].body && !all[1].body);
+    assert_int_equal(stage.verdict, answers[i] == -ETIMEDOUT ? LB_UNDECIDED : LB_VERDICT_NONE);
+  }
 }
