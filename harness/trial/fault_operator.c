@@ -295,10 +295,10 @@ static int save_all(struct lb_doing *d) {
   return 0;
 }
 
-static int signal_servers(struct lb_doing *d, int sig) {
+static int signal_servers(struct lb_doing *d, int sig, const bool but[]) {
   int r = 0;
   for (size_t i = 0; i < d->a->server_count; i++)
-    if (lb_proc_signal(&d->a->server[i]->proc, sig) < 0)
+    if (!but[i] && lb_proc_signal(&d->a->server[i]->proc, sig) < 0)
       r = lb_doing_fail(d, "%s: not all of %s followed", d->step->text, d->a->server[i]->name);
   return r;
 }
@@ -311,12 +311,15 @@ static int take_all(struct lb_doing *d) {
   return 0;
 }
 
-/* All stand still before the first is copied: servers that repeat each other are copied at one moment. */
+/* All stand still before the first is copied: servers that repeat each other are copied at one moment. One that an
+ * earlier step has paused stays so. */
 static int back_up(struct lb_doing *d) {
+  bool stands[LB_SERVERS_MAX];
   int r = save_all(d);
-  if (r == 0) r = signal_servers(d, SIGSTOP);
+  for (size_t i = 0; i < d->a->server_count; i++) stands[i] = lb_fault_server_stands(d->a->server[i]);
+  if (r == 0) r = signal_servers(d, SIGSTOP, stands);
   if (r == 0) r = take_all(d);
-  if (signal_servers(d, SIGCONT) < 0) r = -1;
+  if (signal_servers(d, SIGCONT, stands) < 0) r = -1;
   for (size_t i = 0; i < d->a->server_count && has_to_save(d); i++)
     if (d->a->server[i]->data) lb_datadir_forget_saved(&d->s->cluster, lb_doing_index(d, i));
   return r;
