@@ -164,7 +164,7 @@ static void remove_links(size_t count) {
   FILE *out = lb_need(open_memstream(&text, &size));
   for (size_t i = 0; i < count; i++) fprintf(out, "link del lbh%zu\n", i);
   fputs("link del lb0\n", out);
-  if (fclose(out) == 0) lb_proc_run_tool(NULL, argv, text, &err);
+  if (fclose(out) == 0) lb_proc_run_tool(NULL, argv, text, LB_TOOL_MS, &err);
   free(text);
 }
 
@@ -182,7 +182,7 @@ static int build_links(struct lb_net *net, struct lb_error *err) {
   }
   char *batch = link_batch(net);
   char *argv[] = {(char *)"ip", (char *)"-batch", (char *)"-", NULL};
-  int r = lb_proc_run_tool(NULL, argv, batch, err);
+  int r = lb_proc_run_tool(NULL, argv, batch, LB_TOOL_MS, err);
   free(batch);
   for (size_t i = 0; r == 0 && i < net->count; i++)
     if ((r = set_host_address(&net->host[i])) < 0) lb_error(err, r, "no address for a host: %s", strerror(-r));
@@ -239,7 +239,7 @@ int lb_net_be_patient(const struct lb_net *net, int64_t late_ms, bool lossy, str
   for (size_t i = 0; i < net->count && r == 0 && net->separate; i++) {
     snprintf(batch, sizeof batch, "route replace %s.0/24 dev eth0 proto kernel scope link src %s%s\n", base,
              net->host[i].address, patience);
-    r = lb_proc_run_tool(&net->host[i], argv, batch, err);
+    r = lb_proc_run_tool(&net->host[i], argv, batch, LB_TOOL_MS, err);
   }
   return r;
 }

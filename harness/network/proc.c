@@ -13,6 +13,7 @@
 #include <libgen.h>
 #include <limits.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -28,7 +29,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/files.h"
 #include "base/need.h"
 #include "proctree.h"
 #include "root.h"
@@ -405,13 +405,15 @@ int lb_proc_run(const struct lb_proc_plan *plan, int64_t timeout_ms, struct lb_e
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* ---- tools: short runs of ip(8), for which the controller waits -------------------------------------- */
+/* ---- tools: short runs of ip(8) and of the user's hook, for which the controller waits --------------- */
 
 static const char *const sbin[] = {"/usr/sbin", "/sbin", NULL};
 
 /* Between vfork and exec, in memory that is still the parent's: no allocation, no output, nothing but errno is written.
  * 126 and 127 are what a shell would say, too. */
 static _Noreturn void become(const char *path, char *const argv[], const struct lb_host *host, int in, int out) {
+  setpgid(0, 0); /* so that all of it can be ended */
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   signal(SIGPIPE, SIG_DFL);
   if (host && host->netns >= 0 && setns(host->netns, CLONE_NEWNET) < 0) _exit(126);
   if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0) _exit(126);
@@ -430,22 +432,55 @@ static int make_pipes(int in[2], int out[2]) {
   return -1;
 }
 
-enum { TOOL_SAYS_MAX = 1 << 26 };
+struct said { /* the begin: one line of it is shown */
+  char text[200];
+  size_t length;
+};
 
-/* All of the input first, then all of the output: that cannot lock up, because the input fits the pipe. */
-static int talk(pid_t pid, int in, int out, const char *input, char **ret_output) {
-  size_t size;
-  bool told = write(in, input, strlen(input)) == (ssize_t)strlen(input);
-  close(in);
-  int status = 0, r = lb_files_read_all(out, TOOL_SAYS_MAX, ret_output, &size);
-  close(out);
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return r == 0 && (!told || status != 0) ? -EPERM : r;
+/* False at the end. */
+static bool hear(int out, struct said *ret) {
+  char bytes[4096];
+  ssize_t n = read(out, bytes, sizeof bytes);
+  if (n <= 0) return n < 0 && errno == EINTR;
+  size_t room = sizeof ret->text - 1 - ret->length, taken = (size_t)n < room ? (size_t)n : room;
+  memcpy(ret->text + ret->length, bytes, taken);
+  ret->length += taken;
+  return true;
 }
 
-int lb_proc_run_tool(const struct lb_host *host, char *const argv[], const char *input, struct lb_error *err) {
-  char *path = lb_proc_find(argv[0], sbin), *output = NULL;
+/* Until it has ended, and what it said by then is heard: what it has left behind may hold its output for ever, or go on
+ * writing. False at the deadline. */
+static bool hear_all(int ended, int out, uint64_t deadline, struct said *ret) {
+  enum { LAST_READS = 17 }; /* a full pipe */
+  struct pollfd p[] = {{.fd = out, .events = POLLIN}, {.fd = ended, .events = POLLIN}};
+  for (int left = LAST_READS;;) {
+    uint64_t now = lb_clock_ns();
+    if (now >= deadline) return false;
+    if (poll(p, 2, (int)((deadline - now) / 1000000) + 1) <= 0) continue;
+    if (p[1].revents && (!p[0].revents || left-- == 0)) return true;
+    if (p[0].revents && !hear(out, ret)) p[0].fd = -1;
+  }
+}
+
+/* All of the input first, then all of the output: that cannot lock up, because the input fits the pipe. */
+static int talk(pid_t pid, int in, int out, const char *input, uint64_t deadline, struct said *ret) {
+  bool told = write(in, input, strlen(input)) == (ssize_t)strlen(input);
+  close(in);
+  int ended = (int)syscall(SYS_pidfd_open, pid, 0), status = 0;
+  int r = ended < 0 ? -errno : hear_all(ended, out, deadline, ret) ? 0 : -ETIMEDOUT;
+  close(out);
+  if (ended >= 0) close(ended);
+  if (r < 0) return lb_proctree_kill(pid), r;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return !told || status != 0 ? -EPERM : 0;
+}
+
+int lb_proc_run_tool(const struct lb_host *host, char *const argv[], const char *input, int64_t timeout_ms,
+                     struct lb_error *err) {
+  char *path = lb_proc_find(argv[0], sbin);
+  struct said said = {0};
+  uint64_t deadline = lb_clock_ns() + (uint64_t)timeout_ms * UINT64_C(1000000);
   int in[2], out[2], r = 0;
   if (!path) return lb_error(err, -ENOENT, "%s is not installed", argv[0]);
   if (make_pipes(in, out) < 0) {
@@ -460,11 +495,9 @@ int lb_proc_run_tool(const struct lb_host *host, char *const argv[], const char 
   close(in[0]);
   close(out[1]);
   if (r < 0) return close(in[1]), close(out[0]), r;
-  r = talk(pid, in[1], out[0], input, &output);
-  if (r < 0) {
-    if (output) output[strcspn(output, "\n")] = '\0';
-    lb_refuse(err, "%s failed: %.160s", argv[0], output && output[0] ? output : "no message");
-  }
-  free(output);
+  r = talk(pid, in[1], out[0], input, deadline, &said);
+  said.text[strcspn(said.text, "\n")] = '\0';
+  if (r == -ETIMEDOUT) lb_error(err, r, "%s did not end within %lld ms", argv[0], (long long)timeout_ms);
+  else if (r < 0) lb_refuse(err, "%s failed: %.160s", argv[0], said.text[0] ? said.text : "no message");
   return r;
 }

@@ -63,7 +63,10 @@ int lb_proc_kill(struct lb_proc *proc);
 char *lb_proc_find(const char *name, const char *const extra[]);
 
 /* Runs argv[0], looked for in PATH and the sbin folders, in the network namespace of `host` (NULL: ours), with `input`
- * (at most 64 KiB) as its standard input, and waits for its end. 0; or -errno with the first line that it wrote in err. */
-int lb_proc_run_tool(const struct lb_host *host, char *const argv[], const char *input, struct lb_error *err);
+ * (at most 64 KiB) as its standard input, and waits for its end. What it leaves behind is not waited for. 0; -ETIMEDOUT
+ * after timeout_ms with one line in err, and its tree is killed; or another -errno with the first line that it wrote. */
+int lb_proc_run_tool(const struct lb_host *host, char *const argv[], const char *input, int64_t timeout_ms,
+                     struct lb_error *err);
+enum { LB_TOOL_MS = 120000 }; /* for one that asks the kernel, on any machine */
 
 #endif

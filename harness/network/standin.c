@@ -88,7 +88,7 @@ struct lb_host *lb_standin_host(struct lb_net *net, const struct lb_standin stan
 
 static int ip(struct lb_host *host, char *batch, struct lb_error *err) {
   char *argv[] = {(char *)"ip", (char *)"-batch", (char *)"-", NULL};
-  return lb_proc_run_tool(host, argv, batch, err);
+  return lb_proc_run_tool(host, argv, batch, LB_TOOL_MS, err);
 }
 
 /* The routes of a host, or of the controller (NULL), to all servers; of a stand-in also its address, from which it

@@ -184,7 +184,7 @@ static int call_hook(struct lb_doing *d, const char *order) {
                          target->endpoints[i].host, (unsigned)target->endpoints[i].port);
   setenv("LOCKBENCH_ORDER", order, 1);
   setenv("LOCKBENCH_SERVERS", servers, 1);
-  if (lb_proc_run_tool(d->s->client[0].host, argv, "", &err) == 0) return 0;
+  if (lb_proc_run_tool(d->s->client[0].host, argv, "", d->step->within_ms, &err) == 0) return 0;
   return lb_doing_fail(d, "%s: the hook was not done: %s", d->step->text, err.text);
 }
 

@@ -113,7 +113,7 @@ INSIDE(a_second_line_on_the_same_way_is_refused) {
 static int ip(const char *const words[]) {
   char *argv[10] = {"ip", "link", "set"};
   for (size_t i = 0; words[i]; i++) argv[i + 3] = (char *)words[i];
-  return lb_proc_run_tool(NULL, argv, "", &err);
+  return lb_proc_run_tool(NULL, argv, "", LB_TOOL_MS, &err);
 }
 
 /* Neither the one that sends nor the one that receives. */

@@ -345,3 +345,44 @@ TEST(find_looks_in_path_and_in_extra_folders) {
   assert_int_equal(found[0], '/');
   free(found);
 }
+
+/* ---- tools ------------------------------------------------------------------------------------------------------- */
+
+static int tool(const char *script, const char *input, int64_t timeout_ms) {
+  char *argv[] = {"sh", "-c", (char *)script, NULL};
+  alarm(60);
+  int r = lb_proc_run_tool(NULL, argv, input, timeout_ms, &w->err);
+  alarm(0);
+  return r;
+}
+
+/* The script with the path of the log for its @. */
+static char *into_log(const char *format) {
+  static char script[300];
+  int before = (int)strcspn(format, "@");
+  snprintf(script, sizeof script, "%.*s%s%s", before, format, w->log, format + before + 1);
+  return script;
+}
+
+TEST(a_tool_reads_its_input_and_its_first_line_says_why_it_failed) {
+  assert_int_equal(tool("[ \"$(cat)\" = hello ]", "hello", 20000), 0);
+  assert_int_equal(tool("echo no right; echo more; exit 3", "", 20000), -EPERM);
+  assert_non_null(strstr(w->err.text, "no right"));
+  assert_null(strstr(w->err.text, "more"));
+  assert_int_equal(
+      tool("i=0; while [ $i -lt 3000 ]; do echo 0123456789012345678901234567890123456789; i=$((i+1)); done", "", 20000),
+      0);
+}
+
+TEST(what_a_tool_leaves_behind_is_not_waited_for) {
+  assert_int_equal(tool(into_log("sleep 1000 & echo $! >@; echo done"), "", 20000), 0);
+  pid_t left = printed_pid();
+  assert_true(left > 0 && !is_gone(left));
+  kill(left, SIGKILL);
+}
+
+TEST(a_tool_that_does_not_end_is_killed_with_what_it_has_started) {
+  assert_int_equal(tool(into_log("sleep 1000 & echo $! >@; wait"), "", 2000), -ETIMEDOUT);
+  pid_t left = printed_pid();
+  assert_true(left > 0 && await_state(left, "Z-"));
+}
