@@ -319,7 +319,7 @@ static int prepare(struct session *s, const struct lb_plan *plan) {
                         : lb_journal_begin(&s->journal, s->dir.partial, plan, &s->info, &s->err);
   if (r == 0 && args->merged) r = take_shards(s);
   if (r < 0) return r;
-  lb_rundir_forget_drawn(&s->dir);
+  lb_rundir_forget_results(&s->dir);
   s->of = (struct lb_part_of){plan, &s->info, &s->dir};
   r = lb_rundir_set_rescue(&s->dir, lb_journal_rescue_part, &s->of);
   return r < 0 ? lb_error(&s->err, r, "cannot start a process: %s", strerror(-r)) : 0;

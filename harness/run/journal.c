@@ -387,12 +387,6 @@ static void make_room(const char *folder) {
   remove_at(folder, "scratch");
 }
 
-/* Tables that could not be written whole are none. */
-static void remove_tables(const char *folder) {
-  static const char *const names[] = {"trials.csv", "latency.csv", "series.csv", "run.json", "run.json.part"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) remove_at(folder, names[i]);
-}
-
 int lb_journal_keep_part(const struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir,
                          struct lb_error *err) {
   if (tally->done == 0 && tally->wanted > 0) return -ENOENT;
@@ -401,7 +395,7 @@ int lb_journal_keep_part(const struct lb_tally *tally, struct lb_run_info *info,
     if (!tally->jobs[i].done) lb_rundir_forget(dir->partial, tally->jobs[i].job->plan.name, true);
   make_room(dir->partial);
   int r = lb_results_write(tally, info, dir->partial, err);
-  if (r < 0) remove_tables(dir->partial);
+  if (r < 0) lb_rundir_forget_results(dir); /* tables that could not be written whole are none */
   int committed = lb_rundir_commit(dir, whole && r == 0, err);
   return r < 0 ? r : committed;
 }

@@ -222,6 +222,27 @@ static int fail(int error, const char *path, struct lb_error *err) {
 
 /* ---- csv ------------------------------------------------------------------------------------- */
 
+/* A table has its name when it is whole: a tool that dies meanwhile leaves the one before, or none. */
+struct table {
+  char path[PATH_LENGTH], part[PATH_LENGTH + 10];
+  FILE *out;
+};
+
+static int begin_table(struct table *t, const char *dir, const char *name, struct lb_error *err) {
+  snprintf(t->path, sizeof t->path, "%s/%s.csv", dir, name);
+  snprintf(t->part, sizeof t->part, "%s.part", t->path);
+  t->out = fopen(t->part, "we");
+  return t->out ? 0 : fail(-errno, t->path, err);
+}
+
+/* `r`: what writing it came to. */
+static int end_table(struct table *t, int r, struct lb_error *err) {
+  int closed = lb_files_close_written(t->out);
+  if (r == 0) r = closed;
+  if (r == 0 && rename(t->part, t->path) < 0) r = -errno;
+  return r < 0 ? fail(r, t->path, err) : 0;
+}
+
 /* A text field of RFC 4180; only `why` can need the quotes, all other texts are names. */
 static void csv_text(const char *text, FILE *out) {
   if (!strpbrk(text, ",\"\n\r")) {
@@ -278,34 +299,29 @@ static void trial_row(const struct lb_job_result *trial, FILE *out) {
 /* In the order of the plan, not in that in which trials ended: the rows of a cell are neighbours,
  * and two runs can be compared line by line. */
 static int write_trials(const struct lb_tally *tally, const char *dir, struct lb_error *err) {
-  char path[PATH_LENGTH];
-  snprintf(path, sizeof path, "%s/trials.csv", dir);
-  FILE *out = fopen(path, "we");
-  if (!out) return fail(-errno, path, err);
-  trials_header(out);
+  struct table table;
+  int r = begin_table(&table, dir, "trials", err);
+  if (r < 0) return r;
+  trials_header(table.out);
   for (size_t i = 0; i < tally->plan->job_count; i++)
-    if (tally->jobs[i].done) trial_row(&tally->jobs[i], out);
-  int r = lb_files_close_written(out);
-  return r < 0 ? fail(r, path, err) : 0;
+    if (tally->jobs[i].done) trial_row(&tally->jobs[i], table.out);
+  return end_table(&table, 0, err);
 }
 
 /* One table out of the rows that each trial wrote for itself: trials are processes, and none of
  * them could write to one file without waiting for the others. */
 static int join_parts(const struct lb_plan *plan, const char *dir, const char *name, const char *header,
                       struct lb_error *err) {
-  char path[PATH_LENGTH], part[PATH_LENGTH];
-  snprintf(path, sizeof path, "%s/%s.csv", dir, name);
-  FILE *out = fopen(path, "we");
-  if (!out) return fail(-errno, path, err);
-  fputs(header, out);
-  int r = 0;
+  struct table table;
+  char rows[PATH_LENGTH];
+  int r = begin_table(&table, dir, name, err);
+  if (r < 0) return r;
+  fputs(header, table.out);
   for (size_t i = 0; i < plan->job_count && r == 0; i++) {
-    snprintf(part, sizeof part, "%s/parts/%s.%s", dir, plan->jobs[i].plan.name, name);
-    r = lb_files_append(out, part);
+    snprintf(rows, sizeof rows, "%s/parts/%s.%s", dir, plan->jobs[i].plan.name, name);
+    r = lb_files_append(table.out, rows);
   }
-  int closed = lb_files_close_written(out);
-  if (r == 0) r = closed;
-  return r < 0 ? fail(r, path, err) : 0;
+  return end_table(&table, r, err);
 }
 
 /* ---- run.json -------------------------------------------------------------------------------- */

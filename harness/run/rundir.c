@@ -358,9 +358,11 @@ int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label
   return settle_in(dir, err);
 }
 
-void lb_rundir_forget_drawn(const struct lb_rundir *dir) {
-  static const char *const drawn[] = {"report.html", "figures"};
-  remove_below(dir->partial, drawn, sizeof drawn / sizeof *drawn);
+void lb_rundir_forget_results(const struct lb_rundir *dir) {
+  static const char *const results[] = {"report.html", "figures",         "run.json",    "run.json.part",
+                                        "trials.csv",  "trials.csv.part", "latency.csv", "latency.csv.part",
+                                        "series.csv",  "series.csv.part"};
+  remove_below(dir->partial, results, sizeof results / sizeof *results);
 }
 
 int lb_rundir_reopen(struct lb_rundir *dir, const char *path, struct lb_error *err) {

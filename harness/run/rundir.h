@@ -34,8 +34,8 @@ int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label
 /* Opens the folder of a stopped run again, which gets its temporary name back. 0; -ENOENT or -EBUSY (another process
  * writes it) with one line in err, and nothing is changed; other -errno with err. */
 int lb_rundir_reopen(struct lb_rundir *dir, const char *path, struct lb_error *err);
-/* Removes the page and the figures of an earlier sitting: they are not those of the whole run. */
-void lb_rundir_forget_drawn(const struct lb_rundir *dir);
+/* Removes tables, page and figures of an earlier sitting: they are not those of the whole run. */
+void lb_rundir_forget_results(const struct lb_rundir *dir);
 /* What a trial has in the folder of its run: FOLDER/TRIAL ENDING. A file that trials write has its row there. */
 struct lb_rundir_file {
   const char *folder, *ending;

@@ -10,6 +10,7 @@
 #include "test.h"
 #include "base/files.h"
 #include "run/journal.h"
+#include "run/results.h"
 #include "skip.h"
 
 struct world {
@@ -184,6 +185,49 @@ TEST(a_folder_without_a_journal_is_refused) {
   struct world *w = *state;
   assert_null(lb_journal_read("/tmp", &w->err));
   assert_non_null(strstr(w->err.text, "expected the folder of a run that was stopped"));
+}
+
+/* ---- results ----------------------------------------------------------------------------------------------------- */
+
+static char *in_folder(const struct world *w, const char *format, const char *name) {
+  static char path[300];
+  int before = (int)strcspn(format, "@");
+  snprintf(path, sizeof path, "%s/%.*s%s%s", w->folder, before, format, name, format + before + 1);
+  return path;
+}
+
+static void write_text(const char *path, const char *text) {
+  FILE *out = fopen(path, "we");
+  assert_non_null(out);
+  fputs(text, out);
+  assert_int_equal(lb_files_close_written(out), 0);
+}
+
+static void assert_text(const char *path, const char *expected) {
+  char text[200] = "";
+  FILE *in = fopen(path, "re");
+  assert_non_null(in);
+  size_t n = fread(text, 1, sizeof text - 1, in);
+  fclose(in);
+  assert_int_equal(n, strlen(expected));
+  assert_string_equal(text, expected);
+}
+
+/* The rows of the last trial cannot be read, when all others are written. */
+TEST(a_table_that_is_not_whole_does_not_take_its_name) {
+  struct world *w = *state;
+  static const char *const tables[] = {"latency", "series"};
+  const char *trial = w->plan.jobs[w->plan.job_count - 1].plan.name;
+  for (size_t i = 0; i < 2; i++) {
+    char rows[300];
+    write_text(in_folder(w, "@.csv", tables[i]), "the one before\n");
+    snprintf(rows, sizeof rows, "parts/%s.%s", trial, tables[i]);
+    assert_int_equal(lb_files_make_dirs(in_folder(w, "@", rows)), 0);
+    assert_true(lb_results_write(&w->tally, &w->info, w->folder, &w->err) < 0);
+    assert_text(in_folder(w, "@.csv", tables[i]), "the one before\n");
+    assert_int_equal(access(in_folder(w, "@.csv", "trials"), F_OK), 0);
+    assert_int_equal(rmdir(in_folder(w, "@", rows)), 0);
+  }
 }
 
 /* ---- machines and shards ----------------------------------------------------------------------------------------- */
