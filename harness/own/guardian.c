@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The process, and the tool that talks to it. What is seen decides, never an exit status (guardian_look.h).
+ * The process, and the tool that talks to it. What is seen decides (guardian_look.h), never an exit status alone.
  */
 #include "guardian.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * An exit status decides nothing: a command may end with 0 and have done nothing.
+ * An exit status proves nothing: a command may end with 0 and have done nothing. It only refutes: see guardian_undo.c.
  */
 #include "guardian_command.h"
 

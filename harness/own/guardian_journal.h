@@ -19,7 +19,8 @@ struct lb_guardian_fault {
   unsigned number;    /* in the journal */
   bool seen;          /* its effect was */
   bool shows_late;    /* a cut that is proved before the next order, or at the end of the trial */
-  bool ordered_back;  /* a command has undone it, and the proof is still to come */
+  bool ordered_back;  /* a command that undoes it was given, and the proof is still to come */
+  bool obeyed;        /* ... and one has ended with 0 */
   char identity[128]; /* of the server before it; "" = it told none */
 };
 

@@ -67,11 +67,18 @@ static int look_before(struct lb_guardian_fault *new, size_t count, struct lb_gu
                            lb_guardian_name(new->ward));
 }
 
+/* The proof is that of the undo, when all is over: a server may need other links to get well. */
+static void note_healed(const struct lb_guardian_fault *link) {
+  size_t old = taken_back(LB_MAY_HEAL, link);
+  if (old < lb_guardian.count) lb_guardian.fault[old].ordered_back = lb_guardian.fault[old].obeyed = true;
+}
+
 static int give_commands(const struct lb_guardian_fault *new, size_t count, bool is_fault, struct lb_error *err) {
   for (size_t i = 0; i < count; i++) {
     if (is_fault && !lb_guardian_journal_add(&new[i], err)) return -EIO;
     int r = lb_guardian_command(new->verb, &new[i], err);
     if (r < 0) return r;
+    if (new->verb == LB_MAY_HEAL) note_healed(&new[i]);
   }
   return 0;
 }
@@ -87,14 +94,6 @@ static int prove(const struct lb_guardian_fault *new, const struct lb_guardian_f
   if (new->verb == LB_MAY_RESTART && now.told && !lb_guardian_look_is_other(&now, like->identity))
     return lb_refuse(err, "restart %s: it is the one of before, so it was never killed", name);
   return 0;
-}
-
-/* The proof is that of the undo, when all is over: a server may need other links to get well. */
-static void note_healed(const struct lb_guardian_fault *new, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    size_t old = taken_back(LB_MAY_HEAL, &new[i]);
-    if (old < lb_guardian.count) lb_guardian.fault[old].ordered_back = true;
-  }
 }
 
 static int prove_all(const struct lb_guardian_fault *new, size_t count, const struct lb_guardian_look *before,
@@ -123,7 +122,7 @@ static int act(struct lb_guardian_fault *new, size_t count, struct lb_error *err
   int r = is_fault ? check_at_once(new, count, err) : 0;
   if (r == 0 && is_fault) r = look_before(new, count, before, err);
   if (r == 0) r = give_commands(new, count, is_fault, err);
-  if (r < 0 || new->verb == LB_MAY_HEAL) return note_healed(new, r < 0 ? 0 : count), r;
+  if (r < 0 || new->verb == LB_MAY_HEAL) return r;
   return prove_all(new, count, before, err);
 }
 

@@ -24,8 +24,8 @@ enum {
 static void order_back(struct lb_guardian_fault *f) {
   struct lb_error why;
   f->ordered_back = true;
-  if (lb_guardian_command(lb_mandate_undo(f->verb), f, &why) < 0)
-    snprintf(lb_guardian.why, sizeof lb_guardian.why, "%s", why.text); /* what is seen decides */
+  if (lb_guardian_command(lb_mandate_undo(f->verb), f, &why) == 0) f->obeyed = true;
+  else snprintf(lb_guardian.why, sizeof lb_guardian.why, "%s", why.text); /* what is seen decides, and of links both */
 }
 
 void lb_guardian_undo_begin(void) {
@@ -37,9 +37,11 @@ static bool is_right(const struct lb_guardian_fault *clock, const struct lb_guar
   return llabs(now->ahead_ms) < llabs(clock->offset_ms) / 2;
 }
 
-/* By a look. One that was killed comes back as another one. */
+/* By a look. Most servers do not tell of a link, so a command that heals has to end with 0, too. One that was killed comes
+ * back as another one. */
 static bool is_undone(const struct lb_guardian_fault *f) {
   struct lb_guardian_look now;
+  if (f->verb == LB_MAY_CUT && !f->obeyed) return false;
   lb_guardian_look_at(f->verb, f, &now);
   if (f->verb == LB_MAY_CLOCK) return now.has_time && is_right(f, &now);
   if (!lb_guardian_look_shows(lb_mandate_undo(f->verb), f, &now, &now)) return false;

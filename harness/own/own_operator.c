@@ -23,7 +23,8 @@ enum { UNDO_AFTER_MS = 120000, LEAST_MS = 10000, MOST_MS = 3600000 };
 static const char *const tools[] = {"docker", "compose", "kubectl", "ssh"};
 enum { TOOL_COUNT = sizeof tools / sizeof *tools };
 
-/* A pod's first process cannot be stopped from inside, and what a container may reach is nothing that these tools cut. */
+/* A pod's first process cannot be stopped from inside, and what a container may reach is nothing that these tools cut. A
+ * heal may be given twice, or of a cut that was not made: it ends with 0 if the rules are gone. */
 static const char *const usual[TOOL_COUNT][LB_MAY_COUNT] = {
     {"docker kill -s KILL {name}", "docker start {name}", "docker pause {name}",
      "docker unpause {name}", [LB_MAY_STOP] = "docker stop {name}"},
@@ -34,7 +35,9 @@ static const char *const usual[TOOL_COUNT][LB_MAY_COUNT] = {
     {"ssh {host} systemctl kill -s KILL {name}", "ssh {host} systemctl start {name}",
      "ssh {host} systemctl kill -s STOP {name}", "ssh {host} systemctl kill -s CONT {name}",
      "ssh {host} 'iptables -I INPUT -s {other-host} -j DROP && iptables -I OUTPUT -d {other-host} -j DROP'",
-     "ssh {host} 'iptables -D INPUT -s {other-host} -j DROP; iptables -D OUTPUT -d {other-host} -j DROP'",
+     ("ssh {host} 'iptables -D INPUT -s {other-host} -j DROP; iptables -D OUTPUT -d {other-host} -j DROP; "
+      "iptables -C INPUT -s {other-host} -j DROP; [ $? = 1 ] || exit 1; "
+      "iptables -C OUTPUT -d {other-host} -j DROP; [ $? = 1 ]'"),
      "ssh {host} date -s @$(($(ssh {host} date +%s) + {offset-s}))",
      [LB_MAY_STOP] = "ssh {host} systemctl stop {name}"},
 };

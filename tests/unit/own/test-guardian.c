@@ -1,0 +1,109 @@
+/* test: compute, memory, wraps lb_clock_ns lb_clock_sleep_until lb_guardian_look_at lb_guardian_command */
+/* SPDX-License-Identifier: MIT
+ *
+ * What a guardian takes for undone, on servers and with commands that are the test's: the linker puts the functions below
+ * in the place of those that look and act. Only waiting moves the clock.
+ */
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "own/guardian_command.h"
+#include "own/guardian_look.h"
+#include "own/guardian_undo.h"
+#include "test.h"
+
+static struct lb_own_operator rules = {.ward = {{.name = "one"}, {.name = "two"}}, .count = 2};
+static struct lb_error err;
+
+/* ---- what stands in for time, servers and commands --------------------------------------------------------------- */
+
+static struct world {
+  lb_ns now;
+  struct lb_guardian_look shown; /* by each server */
+  int fails;                     /* so many commands, before one ends with 0 */
+  size_t commands;
+} world;
+
+lb_ns __wrap_lb_clock_ns(void);
+void __wrap_lb_clock_sleep_until(lb_ns when);
+void __wrap_lb_guardian_look_at(enum lb_mandate_verb verb, const struct lb_guardian_fault *f,
+                                struct lb_guardian_look *ret);
+int __wrap_lb_guardian_command(enum lb_mandate_verb verb, const struct lb_guardian_fault *f, struct lb_error *why);
+
+lb_ns __wrap_lb_clock_ns(void) { return world.now; }
+
+void __wrap_lb_clock_sleep_until(lb_ns when) {
+  if (when > world.now) world.now = when;
+}
+
+void __wrap_lb_guardian_look_at(enum lb_mandate_verb verb, const struct lb_guardian_fault *f,
+                                struct lb_guardian_look *ret) {
+  (void)verb, (void)f;
+  *ret = world.shown;
+}
+
+int __wrap_lb_guardian_command(enum lb_mandate_verb verb, const struct lb_guardian_fault *f, struct lb_error *why) {
+  (void)verb, (void)f;
+  world.commands++;
+  return world.fails > 0 ? world.fails--, lb_error(why, -EIO, "it ended with 1") : 0;
+}
+
+static int set_up(void **state) {
+  (void)state;
+  world = (struct world){.now = LB_NS_PER_S, .shown = {.primary = -1, .accepts = true, .answers = true}};
+  lb_guardian = (struct lb_guardian){.rules = &rules, .journal = memfd_create("journal", MFD_CLOEXEC)};
+  return lb_guardian.journal < 0;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  return close(lb_guardian.journal);
+}
+EACH(set_up, tear_down);
+
+static void begin(struct lb_guardian_fault fault) {
+  fault.seen = true;
+  assert_non_null(lb_guardian_journal_add(&fault, &err));
+}
+
+static bool is_written_down(void) { return lseek(lb_guardian.journal, 0, SEEK_END) > 0; }
+
+/* ---- links ------------------------------------------------------------------------------------------------------- */
+
+static const struct lb_guardian_fault cut = {.verb = LB_MAY_CUT, .ward = 0, .other = 1};
+
+TEST(a_cut_stays_written_down_until_a_command_that_heals_ends_with_0) {
+  begin(cut);
+  world.fails = 99;
+  assert_int_equal(lb_guardian_undo_all(&err), -EIO);
+  assert_int_equal(lb_guardian.count, 1);
+  assert_true(is_written_down());
+  assert_true(world.commands > 1);
+  world.fails = 0;
+  assert_int_equal(lb_guardian_undo_all(&err), 0);
+  assert_int_equal(lb_guardian.count, 0);
+  assert_false(is_written_down());
+}
+
+TEST(a_heal_that_fails_is_tried_again) {
+  begin(cut);
+  world.fails = 1;
+  assert_int_equal(lb_guardian_undo_all(&err), 0);
+  assert_int_equal(world.commands, 2);
+}
+
+TEST(a_heal_that_ends_with_0_is_not_the_proof_where_servers_tell) {
+  begin(cut);
+  world.shown.left = 1;
+  assert_int_equal(lb_guardian_undo_all(&err), -EIO);
+  assert_true(is_written_down());
+}
+
+TEST(of_a_server_what_is_seen_decides) {
+  begin((struct lb_guardian_fault){.verb = LB_MAY_KILL, .other = rules.count});
+  world.fails = 99;
+  assert_int_equal(lb_guardian_undo_all(&err), 0);
+  assert_false(is_written_down());
+}
