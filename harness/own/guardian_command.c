@@ -44,8 +44,7 @@ static void last_words(int out, char *ret, size_t size) {
 }
 
 int lb_guardian_command(enum lb_mandate_verb verb, const struct lb_guardian_fault *f, struct lb_error *err) {
-  int64_t offset_ms = verb == LB_MAY_CLOCK && f->ordered_back ? -f->offset_ms : f->offset_ms;
-  const char *line = lb_own_operator_command(lb_guardian.rules, verb, f->ward, f->other, offset_ms);
+  const char *line = lb_own_operator_command(lb_guardian.rules, verb, f->ward, f->other, f->offset_ms);
   int out = memfd_create("command", MFD_CLOEXEC), status = 0;
   char said[300];
   pid_t pid = fork();

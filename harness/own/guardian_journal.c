@@ -32,7 +32,8 @@ static int note(const char *line) {
   return -error;
 }
 
-/* "+ 3 cut redis-1 redis-2 0 IDENTITY", before anything is done; "- 3", when it is seen to be undone. */
+/* "+ 3 clock redis-1 - 60000,-12 IDENTITY", before anything is done: by so much, and so far ahead before; "- 3", when it
+ * is seen to be undone. */
 struct lb_guardian_fault *lb_guardian_journal_add(const struct lb_guardian_fault *like, struct lb_error *err) {
   char line[600];
   if (lb_guardian.count == LB_GUARDIAN_FAULTS_MAX) return lb_refuse(err, "too many faults at a time"), NULL;
@@ -40,10 +41,10 @@ struct lb_guardian_fault *lb_guardian_journal_add(const struct lb_guardian_fault
   *fault = *like;
   fault->number = ++lb_guardian.last;
   fault->since = lb_clock_ns();
-  snprintf(line, sizeof line, "+ %u %s %s %s %lld %s\n", fault->number, lb_mandate_verbs[fault->verb],
+  snprintf(line, sizeof line, "+ %u %s %s %s %lld,%lld %s\n", fault->number, lb_mandate_verbs[fault->verb],
            lb_guardian_name(fault->ward),
            fault->other < lb_guardian.rules->count ? lb_guardian_name(fault->other) : "-", (long long)fault->offset_ms,
-           fault->identity);
+           (long long)fault->skew_ms, fault->identity);
   int r = note(line);
   if (r < 0) return lb_error(err, r, "cannot write down what is about to be done: %s", strerror(-r)), NULL;
   lb_guardian.count++;
@@ -70,21 +71,23 @@ static size_t ward_named(const char *name) {
 
 /* One line of an earlier guardian; what it names and this file does not, is refused. */
 static int take_line(const char *line, struct lb_error *err) {
-  char verb[20], name[64], other[64];
+  char verb[20], name[64], other[64], set[44];
   struct lb_guardian_fault fault = {0};
-  long long offset = 0;
+  long long offset = 0, skew = 0;
   if (sscanf(line, "- %u", &fault.number) == 1) {
     for (size_t i = lb_guardian.count; i-- > 0;)
       if (lb_guardian.fault[i].number == fault.number) forget(i);
     return 0;
   }
-  if (sscanf(line, "+ %u %19s %63s %63s %lld %127[^\n]", &fault.number, verb, name, other, &offset, fault.identity) < 5)
+  if (sscanf(line, "+ %u %19s %63s %63s %43s %127[^\n]", &fault.number, verb, name, other, set, fault.identity) < 5 ||
+      sscanf(set, "%lld,%lld", &offset, &skew) < 1)
     return lb_refuse(err, "an earlier run has left '%.*s', which is no line of a journal", (int)strcspn(line, "\n"),
                      line);
   while (fault.verb < LB_MAY_COUNT && strcmp(lb_mandate_verbs[fault.verb], verb) != 0) fault.verb++;
   fault.ward = ward_named(name);
   fault.other = ward_named(other);
   fault.offset_ms = offset;
+  fault.skew_ms = skew;
   if (fault.verb == LB_MAY_COUNT || fault.ward == lb_guardian.rules->count ||
       lb_guardian.count == LB_GUARDIAN_FAULTS_MAX)
     return lb_refuse(err, "an earlier run has left '%s %s', which this file does not know", verb, name);

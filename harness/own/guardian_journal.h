@@ -15,6 +15,7 @@ struct lb_guardian_fault {
   size_t ward, other;
   size_t touches; /* the ward that counts for at-once: one end of a link */
   int64_t offset_ms;
+  int64_t skew_ms; /* of a clock: how far it was ahead of the true time before it was set at all */
   lb_ns since;
   unsigned number;    /* in the journal */
   bool seen;          /* its effect was */

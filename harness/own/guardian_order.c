@@ -50,6 +50,14 @@ static int check_at_once(struct lb_guardian_fault *new, size_t count, struct lb_
                    lb_mandate_verbs[new->verb], sum, lb_guardian.rules->at_once);
 }
 
+/* One that an earlier fault has set is not as it was. */
+static int64_t skew_before(const struct lb_guardian_fault *new, const struct lb_guardian_look *before) {
+  for (size_t i = 0; i < lb_guardian.count; i++)
+    if (lb_guardian.fault[i].verb == LB_MAY_CLOCK && lb_guardian.fault[i].ward == new->ward)
+      return lb_guardian.fault[i].skew_ms;
+  return before->ahead_ms;
+}
+
 /* Where each server is fine, and a cut would show at some of its links. */
 static int look_before(struct lb_guardian_fault *new, size_t count, struct lb_guardian_look *before,
                        struct lb_error *err) {
@@ -60,6 +68,7 @@ static int look_before(struct lb_guardian_fault *new, size_t count, struct lb_gu
       return lb_refuse(err, "%s: %s does not answer even before it", lb_mandate_verbs[new->verb],
                        lb_guardian_name(new[i].ward));
     snprintf(new[i].identity, sizeof new[i].identity, "%s", before[i].identity);
+    new[i].skew_ms = skew_before(&new[i], &before[i]);
     tells |= before[i].tells;
   }
   return tells ? 0

@@ -18,23 +18,28 @@ enum {
   ROUND_MS = 15000, /* before an undo is tried again */
   ROUNDS = 3,       /* so often */
   WELL_MS = 90000,  /* until the servers are well again */
+  CLOCK_MS = 2000,  /* a clock may be off by that: it was read twice, over a network */
   POLL_MS = 100
 };
 
-static void order_back(struct lb_guardian_fault *f) {
+/* `offset_ms` is of a clock. */
+static void order_back(struct lb_guardian_fault *f, int64_t offset_ms) {
+  struct lb_guardian_fault back = *f;
   struct lb_error why;
+  back.offset_ms = offset_ms;
   f->ordered_back = true;
-  if (lb_guardian_command(lb_mandate_undo(f->verb), f, &why) == 0) f->obeyed = true;
+  if (lb_guardian_command(lb_mandate_undo(f->verb), &back, &why) == 0) f->obeyed = true;
   else snprintf(lb_guardian.why, sizeof lb_guardian.why, "%s", why.text); /* what is seen decides, and of links both */
 }
 
 void lb_guardian_undo_begin(void) {
   for (size_t i = lb_guardian.count; i-- > 0;)
-    if (lb_guardian.fault[i].verb != LB_MAY_CLOCK) order_back(&lb_guardian.fault[i]);
+    if (lb_guardian.fault[i].verb != LB_MAY_CLOCK) order_back(&lb_guardian.fault[i], 0);
 }
 
 static bool is_right(const struct lb_guardian_fault *clock, const struct lb_guardian_look *now) {
-  return llabs(now->ahead_ms) < llabs(clock->offset_ms) / 2;
+  int64_t off_ms = llabs(now->ahead_ms - clock->skew_ms), half_ms = llabs(clock->offset_ms) / 2;
+  return off_ms < (half_ms < CLOCK_MS ? half_ms : CLOCK_MS);
 }
 
 /* By a look. Most servers do not tell of a link, so a command that heals has to end with 0, too. One that was killed comes
@@ -70,12 +75,15 @@ static bool was_nothing(const struct lb_guardian_fault *f) {
   return now.answers && now.told && f->identity[0] && !lb_guardian_look_is_other(&now, f->identity);
 }
 
-/* Most commands may be given twice. A clock would be moved twice, so it is looked at. */
-static bool wants_command(const struct lb_guardian_fault *f, int round) {
+/* Most commands may be given twice. A clock would be moved twice, so it is looked at, and moved by what it is off. */
+static void order_in_round(struct lb_guardian_fault *f, int round) {
   struct lb_guardian_look now;
-  if (f->verb != LB_MAY_CLOCK) return round > 0 || !f->ordered_back;
+  if (f->verb != LB_MAY_CLOCK) {
+    if (round > 0 || !f->ordered_back) order_back(f, 0);
+    return;
+  }
   lb_guardian_look_at(f->verb, f, &now);
-  return now.has_time && !is_right(f, &now);
+  if (now.has_time && !is_right(f, &now)) order_back(f, f->skew_ms - now.ahead_ms);
 }
 
 /* The newest first. All commands come before the proofs: one server may need another to answer. */
@@ -83,8 +91,7 @@ int lb_guardian_undo_all(struct lb_error *err) {
   for (size_t i = lb_guardian.count; i-- > 0;)
     if (was_nothing(&lb_guardian.fault[i])) lb_guardian_journal_strike(i);
   for (int round = 0; round < ROUNDS && lb_guardian.count > 0; round++) {
-    for (size_t i = lb_guardian.count; i-- > 0;)
-      if (wants_command(&lb_guardian.fault[i], round)) order_back(&lb_guardian.fault[i]);
+    for (size_t i = lb_guardian.count; i-- > 0;) order_in_round(&lb_guardian.fault[i], round);
     lb_ns deadline = lb_clock_ns() + ROUND_MS * LB_NS_PER_MS;
     do {
       for (size_t i = lb_guardian.count; i-- > 0;)

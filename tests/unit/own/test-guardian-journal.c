@@ -77,6 +77,22 @@ TEST(what_a_full_disk_takes_of_a_line_is_taken_back) {
   assert_int_equal(st.st_size, size);
 }
 
+TEST(what_a_clock_was_off_is_read_again_also_of_an_older_line_without_it) {
+  struct lb_guardian_fault clock = {
+      .verb = LB_MAY_CLOCK, .ward = 1, .other = rules.count, .offset_ms = 60000, .skew_ms = -1200, .identity = "me"};
+  static const char older[] = "+ 2 clock one - -3000 an older one\n";
+  assert_non_null(lb_guardian_journal_add(&clock, &err));
+  assert_int_equal(write(lb_guardian.journal, older, strlen(older)), strlen(older));
+  assert_int_equal(again(), 0);
+  assert_int_equal(lb_guardian.count, 2);
+  assert_int_equal(lb_guardian.fault[0].offset_ms, 60000);
+  assert_int_equal(lb_guardian.fault[0].skew_ms, -1200);
+  assert_string_equal(lb_guardian.fault[0].identity, "me");
+  assert_int_equal(lb_guardian.fault[1].offset_ms, -3000);
+  assert_int_equal(lb_guardian.fault[1].skew_ms, 0);
+  assert_string_equal(lb_guardian.fault[1].identity, "an older one");
+}
+
 TEST(what_is_no_line_of_a_journal_is_refused) {
   assert_int_equal(write(lb_guardian.journal, "+ 1 kill\n", 9), 9);
   assert_true(again() < 0);
