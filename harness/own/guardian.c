@@ -36,17 +36,21 @@ struct answer {
   char text[600];
 };
 
+/* Whether the faults of a trial still last at its end. */
+static int hold(struct lb_error *err) {
+  if (lb_guardian.early)
+    return lb_refuse(err, "undo-after = %lld s was over before the trial was, so all was undone",
+                     (long long)lb_guardian.rules->undo_after_ms / 1000);
+  int r = lb_guardian_order_prove_late(err);
+  return r < 0 ? r : lb_guardian_order_lasts(err);
+}
+
 static void handle(int at, const struct request *request) {
   struct lb_error err = {0};
   struct answer answer = {.number = request->number};
   switch (request->what) {
     case DO_ORDER: answer.result = lb_guardian_order(lb_own_at((size_t)request->own), &request->order, &err); break;
-    case DO_HOLD:
-      answer.result = lb_guardian.early
-                          ? lb_refuse(&err, "undo-after = %lld s was over before the trial was, so all was undone",
-                                      (long long)lb_guardian.rules->undo_after_ms / 1000)
-                          : lb_guardian_order_prove_late(&err);
-      break;
+    case DO_HOLD: answer.result = hold(&err); break;
     case DO_REST: answer.result = lb_guardian_undo(&err); break;
     default: answer.result = lb_guardian.failed ? 0 : lb_guardian_undo(&err); break; /* that was said already */
   }

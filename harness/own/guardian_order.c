@@ -160,6 +160,20 @@ int lb_guardian_order_prove_late(struct lb_error *err) {
   return 0;
 }
 
+int lb_guardian_order_lasts(struct lb_error *err) {
+  for (size_t i = 0; i < lb_guardian.count; i++) {
+    const struct lb_guardian_fault *f = &lb_guardian.fault[i];
+    struct lb_guardian_look now;
+    bool is_dead = lb_mandate_undo(f->verb) == LB_MAY_RESTART;
+    if (!is_dead && f->verb != LB_MAY_PAUSE) continue;
+    lb_guardian_look_at(f->verb, f, &now);
+    if (is_dead ? now.accepts : now.answers)
+      return lb_refuse(err, "%s %s did not last: it %s again, and no order said so", lb_mandate_verbs[f->verb],
+                       lb_guardian_name(f->ward), is_dead ? "takes connections" : "answers");
+  }
+  return 0;
+}
+
 int lb_guardian_order(const struct lb_own *own, const struct lb_mandate_order *order, struct lb_error *err) {
   static struct lb_guardian_fault new[LB_MANDATE_MOST];
   lb_guardian.well = false;

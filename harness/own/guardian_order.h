@@ -14,4 +14,8 @@ int lb_guardian_order(const struct lb_own *own, const struct lb_mandate_order *o
  * for. Likewise. */
 int lb_guardian_order_prove_late(struct lb_error *err);
 
+/* Whether what was killed, stopped or paused is so still, unless an order has taken it back: somebody who watches a server
+ * may start it again. Likewise. */
+int lb_guardian_order_lasts(struct lb_error *err);
+
 #endif

@@ -60,6 +60,7 @@ like ssh
 run page restart-node
 like kubectl
 run kubectl restart-node
+again= run supervised server-lost
 [ -z "$(journal)" ] && echo 'nothing is written down'
 END
 for tool in docker compose ssh; do
@@ -67,6 +68,8 @@ for tool in docker compose ssh; do
 done
 check 'ssh does with the file of the page' is "$(verdicts page)" 'restart-node,redis-token@own-redis,violated '
 check 'kubectl deletes a pod and waits for the next' is "$(verdicts kubectl)" 'restart-node,redis-token@own-redis,violated '
+check 'a pod that comes back by itself was not killed for good' is "$(verdicts supervised)" 'server-lost,redis-token@own-redis,undecided '
+check 'and its trial says why' grep -q 'kill redis-1 did not last: it takes connections again' "$dir/supervised/trials.csv"
 check 'and nothing is left' says '^nothing is written down$'
 
 # Links and whom ssh reaches by the address of its server.

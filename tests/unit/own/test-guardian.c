@@ -180,3 +180,32 @@ TEST(a_clock_that_was_set_twice_goes_back_to_before_the_first) {
   assert_int_equal(world.shown.ahead_ms, SKEW_MS);
   assert_int_equal(world.commands, 3);
 }
+
+/* ---- what has to last -------------------------------------------------------------------------------------------- */
+
+static int lasts_with(enum lb_mandate_verb verb, bool accepts, bool answers) {
+  begin((struct lb_guardian_fault){.verb = verb, .other = rules.count});
+  world.shown.accepts = accepts;
+  world.shown.answers = answers;
+  int r = lb_guardian_order_lasts(&err);
+  lb_guardian_journal_strike(0);
+  return r;
+}
+
+TEST(a_server_that_is_dead_or_paused_has_lasted_so_and_one_that_came_back_has_not) {
+  assert_int_equal(lasts_with(LB_MAY_KILL, false, false), 0);
+  assert_int_equal(lasts_with(LB_MAY_STOP, false, false), 0);
+  assert_int_equal(lasts_with(LB_MAY_PAUSE, true, false), 0);
+  assert_true(lasts_with(LB_MAY_KILL, true, true) < 0);
+  assert_true(lasts_with(LB_MAY_STOP, true, false) < 0);
+  assert_true(lasts_with(LB_MAY_PAUSE, true, true) < 0);
+}
+
+TEST(a_server_that_an_order_has_started_again_is_no_broken_promise) {
+  begin((struct lb_guardian_fault){.verb = LB_MAY_KILL, .other = rules.count, .identity = "old"});
+  world.shown.told = true;
+  snprintf(world.shown.identity, sizeof world.shown.identity, "new");
+  struct lb_mandate_order order = {.verb = LB_MAY_RESTART, .count = 1};
+  assert_int_equal(lb_guardian_order(&own, &order, &err), 0);
+  assert_int_equal(lb_guardian_order_lasts(&err), 0);
+}
