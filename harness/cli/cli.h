@@ -127,9 +127,10 @@ enum {
   LB_ARG_AGAINST = 1 << 8,
   LB_ARG_COST = 1 << 9,     /* --cost -s */
   LB_ARG_SERVE = 1 << 10,   /* --hosts --ttl --storage --speed --clocks -- COMMAND */
-  LB_ARG_OWN = 1 << 11,     /* --redis --sentinel ... --auth --operator --yes --list */
+  LB_ARG_OWN = 1 << 11,     /* --redis --sentinel ... --auth --operator */
   LB_ARG_ADAPTER = 1 << 12, /* -b --tap, of an adapter */
   LB_ARG_HUNT = 1 << 13,    /* -g --faults --budget --shard --without --only --list --seed -o -j -s -v ... */
+  LB_ARG_CONSENT = 1 << 14, /* --yes --list, of what an operator's file allows */
   LB_ARG_SHOW = 1 << 15,    /* -b */
   LB_ARG_JUDGE = 1 << 16,   /* -b -n -s -j -o -v --seed --resume --junit --baseline */
   LB_ARG_WHICH = 1 << 17,   /* --on --survive -g */

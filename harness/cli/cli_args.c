@@ -196,9 +196,9 @@ static const struct lb_cli_option table[] = {
     {"--operator", NULL, TEXT, LB_ARG_OWN, "FILE",
      "what may be done to them, and by which commands (docs/own-servers.md): killed, paused or cut off, and undone",
      AT(operator_file)},
-    {"--yes", NULL, FLAG, LB_ARG_OWN, NULL, "allows these commands (default: they are shown, and you are asked)",
+    {"--yes", NULL, FLAG, LB_ARG_CONSENT, NULL, "allows these commands (default: they are shown, and you are asked)",
      AT(yes)},
-    {"--list", NULL, FLAG, LB_ARG_OWN, NULL, "shows these commands and gives none", AT(list)},
+    {"--list", NULL, FLAG, LB_ARG_CONSENT, NULL, "shows these commands and gives none", AT(list)},
     {"-h", "--help", HELP, EVERY_COMMAND, NULL, "this help"},
 };
 enum { TABLE_COUNT = sizeof table / sizeof *table };

@@ -268,7 +268,7 @@ static int judge_command(const struct lb_args *args) {
 const struct lb_cli_command lb_command_judge = {
     "judge",
     judge_command,
-    LB_ARG_JUDGE | LB_ARG_JSON | LB_ARG_OWN,
+    LB_ARG_JUDGE | LB_ARG_JSON | LB_ARG_OWN | LB_ARG_CONSENT,
     "LOCK",
     "answers \"is my lock safe?\" on one screen: what breaks it, how to see it, what to do instead",
     "LOCK is the command of an adapter ('python3 mine.py', see peers/README.md), a plugin (mine.so), PROTOCOL[@TOPOLOGY], or LIBRARY[@TOPOLOGY] of `list peers`.\n"

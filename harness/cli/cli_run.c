@@ -523,7 +523,7 @@ static int run_command(const struct lb_args *args) {
 
 const struct lb_cli_command lb_command_run = {"run",
                                               run_command,
-                                              LB_ARG_RUN | LB_ARG_JSON | LB_ARG_AGAINST | LB_ARG_OWN,
+                                              LB_ARG_RUN | LB_ARG_JSON | LB_ARG_AGAINST | LB_ARG_OWN | LB_ARG_CONSENT,
                                               "SCENARIO...",
                                               "runs scenarios (names or .ini files) and prints verdicts",
                                               NULL};
@@ -558,7 +558,7 @@ static int suite_command(const struct lb_args *args) {
 const struct lb_cli_command lb_command_suite = {
     "suite",
     suite_command,
-    LB_ARG_RUN | LB_ARG_JSON | LB_ARG_OWN,
+    LB_ARG_RUN | LB_ARG_JSON | LB_ARG_OWN | LB_ARG_CONSENT,
     "SUITE",
     "runs the scenarios of a suite, draws charts and a report",
     "SUITE is one of `list suites`, or an .ini file of your own: docs/scenarios.md describes its form.\n"};

@@ -91,7 +91,7 @@ static void put_run_options(FILE *out) {
     if (lb_cli_commands[i]->takes & LB_ARG_RUN)
       fprintf(out, "%s%s", between, lb_cli_commands[i]->name), between = " and ";
   fputs(":\n", out);
-  put_options(LB_ARG_RUN | LB_ARG_JSON | LB_ARG_OWN, out);
+  put_options(LB_ARG_RUN | LB_ARG_JSON | LB_ARG_OWN | LB_ARG_CONSENT, out);
 }
 
 static void help_of_all(FILE *out) {

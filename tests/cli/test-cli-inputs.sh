@@ -339,6 +339,7 @@ expected servers|clean
 expected servers|clean x
 expected servers|clean --auth "$dir/file"
 address 1: expected HOST:PORT|clean --redis x:y
+unknown option '--list', see|clean --redis 127.0.0.1:1 --list
 takes no argument, found 'x'|doctor x
 END
 
