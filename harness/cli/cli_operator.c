@@ -5,6 +5,7 @@
 #include "cli.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@
 
 static struct lb_own_operator rules;
 static struct lb_process_env env;
-enum { OFFSET_MS = 60000, PATIENCE_S = 60, PAUSE_MS = 500 };
+enum { PATIENCE_S = 60, PAUSE_MS = 500 };
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
@@ -51,18 +52,29 @@ static unsigned orders_in(const struct lb_plan *plan) {
   return orders;
 }
 
-/* A link is cut from either end, and a clock is set forward and back. */
-static void print_order(FILE *out, enum lb_mandate_verb verb, size_t ward) {
-  bool links = verb == LB_MAY_CUT || verb == LB_MAY_HEAL;
-  for (size_t k = 0; k < rules.count && links; k++)
-    if (k != ward) fprintf(out, "  %s\n", lb_own_operator_command(&rules, verb, ward, k, 0));
-  if (!links) fprintf(out, "  %s\n", lb_own_operator_command(&rules, verb, ward, ward, OFFSET_MS));
-  if (verb == LB_MAY_CLOCK) fprintf(out, "  %s\n", lb_own_operator_command(&rules, verb, ward, ward, -OFFSET_MS));
+static void print_command(FILE *out, enum lb_mandate_verb verb, size_t ward, size_t other, int64_t offset_ms) {
+  fprintf(out, "  %s\n", lb_own_operator_command(&rules, verb, ward, other, offset_ms));
 }
 
-static void print_orders(FILE *out, unsigned orders) {
+/* A link is cut from either end, and a clock is set forward and back. */
+static void print_order(FILE *out, enum lb_mandate_verb verb, size_t ward, const struct lb_fit_offsets *offsets) {
+  bool links = verb == LB_MAY_CUT || verb == LB_MAY_HEAL, clock = verb == LB_MAY_CLOCK;
+  for (size_t k = 0; k < rules.count && links; k++)
+    if (k != ward) print_command(out, verb, ward, k, 0);
+  for (size_t k = 0; k < offsets->count && clock; k++) {
+    print_command(out, verb, ward, ward, offsets->ms[k]);
+    print_command(out, verb, ward, ward, -offsets->ms[k]);
+  }
+  if (!links && !clock) print_command(out, verb, ward, ward, 0);
+}
+
+static void print_orders(FILE *out, unsigned orders, const struct lb_plan *plan) {
+  struct lb_fit_offsets offsets = {0};
+  for (size_t i = 0; i < plan->cell_count; i++)
+    if (!plan->cells[i].skip[0]) lb_fit_add_offsets(plan->cells[i].scenario, plan->cells[i].topology, &offsets);
   for (unsigned v = 0; v < LB_MAY_COUNT; v++)
-    for (size_t i = 0; i < rules.count && orders >> v & 1; i++) print_order(out, (enum lb_mandate_verb)v, i);
+    for (size_t i = 0; i < rules.count && orders >> v & 1; i++) print_order(out, (enum lb_mandate_verb)v, i, &offsets);
+  free(offsets.ms);
 }
 
 static bool is_allowed(void) {
@@ -85,10 +97,10 @@ int lb_cli_operator_consent(const struct lb_args *args, const struct lb_plan *pl
   unsigned orders = orders_in(plan);
   if (!args->operator_file || (!orders && !args->list)) return 0;
   fprintf(args->list ? stdout : stderr,
-          "%s some of these commands, at most %zu server%s at a time, undone after %lld s:\n",
+          "%s some of these commands, at most %zu server%s at a time, undone after about %lld s:\n",
           args->list ? "A run may give" : "This run gives", rules.at_once, rules.at_once == 1 ? "" : "s",
           (long long)rules.undo_after_ms / 1000);
-  print_orders(args->list ? stdout : stderr, orders);
+  print_orders(args->list ? stdout : stderr, orders, plan);
   if (args->list) return 0;
   int r = check_others();
   if (r != 0 || args->yes) return r;

@@ -10,10 +10,12 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backends/foreign/foreign.h"
 #include "backends/registry.h"
+#include "base/need.h"
 #include "base/process.h"
 #include "client/holder.h"
 #include "peers.h"
@@ -267,6 +269,20 @@ unsigned lb_fit_orders(const struct lb_scenario *scenario, const struct lb_topol
   for (size_t i = 0; i < scenario->fault_count; i++)
     if (is_of_own(&scenario->faults[i], topology)) orders |= orders_of(&scenario->faults[i]);
   return orders;
+}
+
+static void add_offset(const struct lb_step *step, const struct lb_topology *topology, struct lb_fit_offsets *to) {
+  if (step->verb != LB_STEP_CLOCK_JUMP || !is_of_own(step, topology)) return;
+  int64_t ms = llabs(step->offset_ms);
+  for (size_t i = 0; i < to->count; i++)
+    if (to->ms[i] == ms) return;
+  LB_APPEND(to->ms, to->count) = ms;
+}
+
+void lb_fit_add_offsets(const struct lb_scenario *scenario, const struct lb_topology *topology,
+                        struct lb_fit_offsets *to) {
+  for (size_t i = 0; i < scenario->step_count; i++) add_offset(&scenario->steps[i], topology, to);
+  for (size_t i = 0; i < scenario->fault_count; i++) add_offset(&scenario->faults[i], topology, to);
 }
 
 /* At a point inside a protocol, not at one of every client. */

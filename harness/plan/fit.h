@@ -21,6 +21,13 @@ enum lb_verdict lb_fit(const struct lb_cell *cell, char *why, size_t size);
 bool lb_fit_touches(const struct lb_scenario *scenario, const struct lb_topology *topology, struct lb_error *why);
 /* What their operator does in it, and to undo it: a bit for each enum lb_mandate_verb. */
 unsigned lb_fit_orders(const struct lb_scenario *scenario, const struct lb_topology *topology);
+/* By how much it sets their clocks, forward or back: each once. The caller frees `ms`. */
+struct lb_fit_offsets {
+  int64_t *ms;
+  size_t count;
+};
+void lb_fit_add_offsets(const struct lb_scenario *scenario, const struct lb_topology *topology,
+                        struct lb_fit_offsets *to);
 
 /* The same servers as the version that the scenario starts next. NULL: it starts none, or that origin is not here, which
  * err says. */

@@ -31,6 +31,9 @@ run busy restart-node
 file 'kill, restart' 'others = yes\n'
 run shared restart-node
 
+file clock '' 'clock = set {name} {offset-s}\n'
+lockbench run clock-jump ntp-step --list -b redis-token@own-redis | sed 's/^/to allow: /'
+
 file 'kill, restart' '' 'kill = true {name}\n'
 identity >"$dir/before"
 again= run nothing restart-node
@@ -46,6 +49,7 @@ END
 why() { cut -d, -f7- "$dir/$1/trials.csv" | sed 1d; }
 gives() { why "$1" | grep -q "undecided.*$2" || { echo "expected '$2'"; why "$1"; false; }; }
 check '--list shows the commands' says '^  .* fault kill node 1$'
+check 'clocks by what the steps set them, forward and back' is "$(sed -n 's/^to allow:   set 1 //p' "$dir/out" | tr '\n' ' ')" '+3600 -3600 +3 -3 '
 check 'without consent nothing is done' says '^code 2 without consent$'
 check 'nor by --list' says '^nothing was done so far$'
 check 'a server is killed and started again, and the lock is lost with it' is "$(verdicts done)" 'restart-node,redis-token@own-redis,violated '
