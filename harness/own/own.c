@@ -35,6 +35,8 @@ struct lb_own *lb_own_at(size_t index) {
   return index < list_count ? &list[index] : NULL;
 }
 
+bool lb_own_names_run(const char *behind) { return strspn(behind, "0123456789abcdef") == 8; }
+
 /* "127.0.0.1:6379", "[::1]:6379". */
 static void address_text(const struct lb_own_address *at, char *buf, size_t size) {
   bool literal = strchr(at->host, ':');

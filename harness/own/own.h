@@ -144,6 +144,9 @@ extern const struct lb_own_kind lb_own_kind_redis, lb_own_kind_sentinel, lb_own_
 #define LB_OWN_DIGITS                                                                                                  \
   LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT LB_OWN_DIGIT
 
+/* Whether a text behind the prefix begins with them, and with no more. */
+bool lb_own_names_run(const char *behind);
+
 /* "host", "host:6379", "[::1]:6379"; without a port it gets this one. `text` is written to. */
 bool lb_own_read_address(char *text, uint16_t port, struct lb_own_address *ret);
 /* One more server, "HOST:PORT". `text` is written to. */

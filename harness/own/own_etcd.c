@@ -74,14 +74,47 @@ static int ask_all(struct lb_env *env, const struct lb_own *own, lb_ns deadline,
   return rc;
 }
 
+enum { RUN_LENGTH = sizeof LB_OWN_PREFIX - 1 + 8, KEY_BYTES = 1000 };
+
+/* All keys that begin as this one. */
+static int remove_run(struct lb_env *env, struct etcd_link *link, const char *key, lb_ns deadline) {
+  char begin[RUN_LENGTH + 1], end[RUN_LENGTH + 1];
+  json_t *said = NULL;
+  snprintf(begin, sizeof begin, "%.*s", RUN_LENGTH, key);
+  memcpy(end, begin, sizeof end);
+  end[RUN_LENGTH - 1]++;
+  json_t *range = json_pack("{s:o,s:o}", "key", etcd_text(begin), "range_end", etcd_text(end));
+  int rc = call_once(env, link, "/v3/kv/deleterange", range, deadline, &said);
+  json_decref(said);
+  return rc;
+}
+
+/* The keys of a run stand side by side. */
+static int remove_runs(struct lb_env *env, struct etcd_link *link, const json_t *keys, lb_ns deadline) {
+  char key[KEY_BYTES], last[RUN_LENGTH + 1] = "";
+  const json_t *one;
+  size_t i;
+  int rc = 0;
+  json_array_foreach(keys, i, one) {
+    if (rc || etcd_read_text(json_object_get(one, "key"), key, sizeof key) < 0) continue;
+    if (!lb_own_names_run(key + strlen(LB_OWN_PREFIX)) || strncmp(key, last, RUN_LENGTH) == 0) continue;
+    snprintf(last, sizeof last, "%.*s", RUN_LENGTH, key);
+    rc = remove_run(env, link, key, deadline);
+  }
+  return rc;
+}
+
 static int clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
   struct lb_endpoint endpoint[LB_SERVERS_MAX];
   struct lb_target target;
   struct etcd_link *link = NULL;
-  json_t *said = NULL;
+  json_t *body = all_keys(), *said = NULL;
+  json_object_set_new(body, "keys_only", json_true());
   lb_own_target(own, endpoint, &target);
   int rc = etcd_open(env, &target, &endpoint[0], deadline, &link);
-  if (!rc) rc = call_once(env, link, "/v3/kv/deleterange", all_keys(), deadline, &said);
+  if (!rc) rc = call_once(env, link, "/v3/kv/range", json_incref(body), deadline, &said);
+  if (!rc) rc = remove_runs(env, link, json_object_get(said, "kvs"), deadline);
+  json_decref(body);
   json_decref(said);
   etcd_close(link);
   return rc;

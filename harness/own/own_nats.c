@@ -53,7 +53,7 @@ static int remove_some(struct nats_conn *conn, lb_ns deadline, size_t *ret_remov
   json_array_foreach(json_object_get(said, "streams"), i, name) {
     char subject[200];
     const char *text = json_string_value(name);
-    if (r || !text || strncmp(text, ours, strlen(ours)) != 0) continue;
+    if (r || !text || strncmp(text, ours, strlen(ours)) != 0 || !lb_own_names_run(text + strlen(ours))) continue;
     snprintf(subject, sizeof subject, STREAMS "DELETE.%.100s", text);
     r = call(conn, subject, NULL, deadline, &gone);
     json_decref(gone);

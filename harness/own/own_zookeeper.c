@@ -83,8 +83,7 @@ static int ask_ensemble(struct lb_env *env, const struct lb_own *own, lb_ns dead
 
 static bool is_ours(const char *name) {
   size_t length = strlen(LB_OWN_PREFIX);
-  return strncmp(name, LB_OWN_PREFIX, length) == 0 && strspn(name + length, "0123456789abcdef") == 8 &&
-         !name[length + 8];
+  return strncmp(name, LB_OWN_PREFIX, length) == 0 && lb_own_names_run(name + length) && !name[length + 8];
 }
 
 static int remove_all(struct lb_env *env, struct zk_session *session, lb_ns deadline) {

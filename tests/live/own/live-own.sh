@@ -110,7 +110,7 @@ sql -c 'CREATE SCHEMA "lockbench:mine"' -c 'CREATE TABLE "lockbench:mine".t AS S
 for node in /users /lockbench:mine /lockbench:mine/child; do "$zk_tree" localhost "$zk_port" $node v; done
 {
   etcdc put users/1 v
-  etcdc put lockbench v
+  for key in lockbench lockbench:mine lockbench:0123456-0; do etcdc put $key v; done
   etcdc user add root:pass-root-4711
   etcdc user grant-role root root
   etcdc user add locker:pass-etcd-4711

@@ -144,13 +144,13 @@ at.sendall(("CONNECT {\"verbose\":false}\r\nSUB in 1\r\nPUB %s in %d\r\n%s\r\n" 
 lines = iter(at.makefile("rb").readline, b"")
 next(line for line in lines if line.startswith(b"MSG"))
 print(json.loads(next(lines)).get("streams"))' "$LOCKBENCH_NATS" "$1" "$2"; }
-for stream in KV_lockbench_deadbeef KV_mine; do
+for stream in KV_lockbench_deadbeef KV_lockbench_mine KV_mine; do
   ask "\$JS.API.STREAM.CREATE.$stream" "{\"name\":\"$stream\",\"subjects\":[\"\$KV.$stream.>\"]}"
 done
 "$LOCKBENCH_TESTED" clean --nats "$LOCKBENCH_NATS"
 echo "left: $(ask '$JS.API.STREAM.NAMES' '')"
 END
   check 'the same with NATS' is "$(same nats)" 2
-  check 'what a run has left there is removed, and nothing else' says "^left: .'KV_mine'.$"
+  check 'what a run has left there is removed, and nothing else' says "^left: .'KV_lockbench_mine', 'KV_mine'.$"
 fi
 echo "1..$n"
