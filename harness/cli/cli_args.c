@@ -191,7 +191,7 @@ static const struct lb_cli_option table[] = {
     {"--memcached", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT", "your own memcached"},
     {"--nats", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...", "your own NATS, with JetStream"},
     {"--auth", NULL, TEXT, LB_ARG_OWN, "FILE",
-     "logins for them: sections [redis], [sentinel], [zookeeper], [postgres], [mariadb], [etcd], [nats] with user=, password=, tls=yes, ca=FILE",
+     "logins for them: sections [redis], [sentinel], [zookeeper], [postgres], [mariadb], [etcd], [nats] with user= and password=; tls=yes and ca=FILE for PostgreSQL, MariaDB and etcd",
      AT(auth)},
     {"--operator", NULL, TEXT, LB_ARG_OWN, "FILE",
      "what may be done to them, and by which commands (docs/own-servers.md): killed, paused or cut off, and undone",

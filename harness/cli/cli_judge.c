@@ -273,7 +273,7 @@ const struct lb_cli_command lb_command_judge = {
     "answers \"is my lock safe?\" on one screen: what breaks it, how to see it, what to do instead",
     "LOCK is the command of an adapter ('python3 mine.py', see peers/README.md), a plugin (mine.so), PROTOCOL[@TOPOLOGY], or LIBRARY[@TOPOLOGY] of `list peers`.\n"
     "Your own lock is tested against the contract first (conform). Then the suite `judge` runs, without scenarios that mean nothing for the lock.\n"
-    "On servers of your own (--redis HOST:PORT ...) it asks what acts on clients only.\n"
+    "On servers of your own (--redis HOST:PORT ...) it asks what acts on clients only; with --operator also what that file allows.\n"
     "exit: 0 safe in all that was asked, 1 failure of the harness, 2 bad input, 3 not safe, or stuck, 4 undecided, 5 nothing could be asked,\n"
     "      with --baseline: 0 nothing is worse, 3 something is, 4 something is undecided that had an answer there, 5 something of that cannot be asked,\n"
     "      130 stopped: decided trials are kept, and --resume plays the rest\n"};

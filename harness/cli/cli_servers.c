@@ -186,7 +186,7 @@ const struct lb_cli_command lb_command_clean = {
     LB_ARG_OWN,
     "",
     "removes from your own servers what killed runs have left",
-    "It removes whatever has the name of a run (lockbench: and eight hexadecimal digits), also of a run that is going on.\n"
+    "It removes whatever has the name of a run (lockbench: and eight hexadecimal digits; on memcached lockbench: alone), also of a run that is going on.\n"
     "With --operator FILE it first undoes what was done to these servers, if the tool and its guardian were killed. It asks nothing before.\n"
     "exit: 0 nothing is left, 1 not all could be removed, 2 usage, 5 a server could not be asked\n"};
 
