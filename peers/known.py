@@ -190,16 +190,15 @@ def loses():
 
 def table(peers):
     """A row for each library that is no museum's."""
-    found, rows = loses(), ["| library | algorithm | asked | what goes wrong | its holder hears | page |", "|---|---|---|---|---|---|"]
+    found, rows = loses(), ["| library | algorithm | what goes wrong | its holder hears | page |", "|---|---|---|---|---|"]
     for name, peer in peers.items():
         if "museum" in peer or name == "reference":
             continue
         wrong = ("%s: %s" % (group, ", ".join("`%s`" % scenario for scenario in each)) for group, each in found.get(name, {}).items() if each and group in GROUPS)
-        wrong = "; ".join(wrong) if name in found else "not published yet"
+        wrong = "of %d: %s" % (len(found[name]["asked"]), "; ".join(wrong) or "nothing") if name in found else "not published yet"
         pages = ", ".join("[%d](../paper/findings/%s.md)" % pair for pair in enumerate(peer.get("page", "").split(), 1))
         hears = "a signal" if guard(peer) == "signal" else "nothing" + "".join(re.findall(r" \(.*\)$", peer["guard"]))
-        asked = len(found[name]["asked"]) if name in found else "–"
-        rows.append("| `%s` %s | `%s` | %s | %s | %s | %s |" % (name, peer["version"], peer["like"], asked, wrong, hears, pages))
+        rows.append("| `%s` %s | `%s` | %s | %s | %s |" % (name, peer["version"], peer["like"], wrong, hears, pages))
     return rows
 
 

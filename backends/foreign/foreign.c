@@ -388,8 +388,6 @@ static int foreign_clean(struct lb_env *env, const struct lb_config *config, con
 
 /* ---- acquire ----------------------------------------------------------------------------------------------------- */
 
-/* The lease as its caller knows it. What the library says is left may be less than nothing; it has given it out all the
- * same. */
 /* False: not a whole number, or too large for one. "1.7e9" would be 1, and the number before it might be larger. */
 static bool is_number(const char *text, bool may_be_negative) {
   char *end;
@@ -406,7 +404,7 @@ static int no_number(struct lb_session *s, const char *name, const char *text) {
   return foreign_broken(s, "the adapter says %s=%s, expected a whole number", name, quoted);
 }
 
-/* In days of the year 33000 it is without an end all the same, and as nanoseconds it has to fit. */
+/* A library that says no end says the largest number: as nanoseconds it has to fit. */
 static lb_ns ns_of(const char *ms) {
   enum { DIGITS_MAX = 12 };
   bool negative = *ms == '-';
@@ -414,6 +412,8 @@ static lb_ns ns_of(const char *ms) {
   return (negative ? -(lb_ns)count : (lb_ns)count) * LB_NS_PER_MS;
 }
 
+/* The lease as its caller knows it. What the library says is left may be less than nothing; it has given it out all the
+ * same. */
 static int fill_lease(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant,
                       const struct foreign_answer *answer, lb_ns sent) {
   const char *validity = foreign_line_value(&answer->words, 1, "validity_ms");

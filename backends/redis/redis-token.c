@@ -52,7 +52,8 @@ static int token_release(struct lb_session *s, const struct lb_lock *lock, struc
 
 /* A holder that renews for days keeps its counter. */
 static int token_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  return redis_key_extend_by(s, has(s, OPT_FENCE) ? &redis_script_expire_numbered_if_mine : &redis_script_expire_if_mine,
+  return redis_key_extend_by(s,
+                             has(s, OPT_FENCE) ? &redis_script_expire_numbered_if_mine : &redis_script_expire_if_mine,
                              lock, grant, deadline);
 }
 

@@ -379,7 +379,8 @@ const char *const sql_hold_work_on[] = {"lock", "other", NULL};
 
 /* A transaction that failed is over at the server, and the lock with it. The next statement would be in another one, or
  * be refused, and COMMIT would say yes all the same. */
-static void forget_failed(struct lb_session *s, struct sql_held *held, const struct sql_answer *answer, lb_ns deadline) {
+static void forget_failed(struct lb_session *s, struct sql_held *held, const struct sql_answer *answer,
+                          lb_ns deadline) {
   struct sql_line *line = held->line;
   bool failed = answer->outcome == SQL_AGAIN || (s->kind->fails_whole && answer->outcome != SQL_DONE);
   if (!failed || !s->kind->begin.sql || s->works_apart) return;

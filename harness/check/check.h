@@ -86,7 +86,7 @@ struct lb_check {
   bool freed_by_stranger; /* a release of a client that had never asked was confirmed while another client held */
   size_t stranger_event;  /* ... the first one's `released` */
   bool before_stranger;   /* some double hold within a lease began on a key that no such release had freed by then */
-  bool unmeasured; /* operations of another tool renewed leases, or tried to, and nobody said how long these are */
+  bool unmeasured; /* operations of another tool renewed leases, or tried to, and it was not said how long these are */
   bool revived;    /* a client that had lost the lock had it renewed while another one held */
 };
 

@@ -14,10 +14,11 @@
 
 struct lb_values { /* of a key at the resource; zeroed at the begin */
   bool read, written;
-  __int128 first_read, last; /* last: the latest value that is known, read or written. A first write of 0 came after -1 */
+  __int128 first_read,
+      last; /* last: the latest value that is known, read or written. A first write of 0 came after -1 */
   uint64_t writes;
-  __int128 excused;                  /* what writes that an ended lease excuses took away, all in all */
-  __int128 early;                    /* the same of clients that had read before they asked for the lock */
+  __int128 excused; /* what writes that an ended lease excuses took away, all in all */
+  __int128 early;   /* the same of clients that had read before they asked for the lock */
 };
 
 enum overlap { /* what a hold had to do with others of its key so far */

@@ -82,9 +82,10 @@ int lb_cli_resume(const struct lb_args *args) {
   struct lb_error err;
   char folder[PATH_MAX];
   if (has_others(args))
-    return lb_complain(LB_EXIT_USAGE,
-                       "--resume %s: expected nothing beside it but -j, -v, --json, and of `run` and `suite` --budget: the rest is as it was",
-                       args->resume);
+    return lb_complain(
+        LB_EXIT_USAGE,
+        "--resume %s: expected nothing beside it but -j, -v, --json, and of `run` and `suite` --budget: the rest is as it was",
+        args->resume);
   if (!realpath(args->resume, folder))
     return lb_complain(LB_EXIT_USAGE, "--resume %s: expected the folder of a run that was stopped: %s", args->resume,
                        strerror(errno));

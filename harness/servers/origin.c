@@ -55,8 +55,8 @@ static int refuse_unknown(const char *word, struct lb_error *err) {
   const char *near = lb_text_suggest(word, (const char *const *)words, count);
   if (near) lb_refuse(err, "unknown origin '%s', did you mean '%s'?", word, near);
   else
-    lb_refuse(err, "unknown origin '%s', expected a folder in %s or a path: `%s` lists and fetches them", word,
-              home(), lb_process_servers_installer());
+    lb_refuse(err, "unknown origin '%s', expected a folder in %s or a path: `%s` lists and fetches them", word, home(),
+              lb_process_servers_installer());
   for (size_t i = 0; i < count; i++) free(words[i]);
   return -EINVAL;
 }
