@@ -21,9 +21,10 @@ COLUMNS = ("scenario", "system", "style", "clients", "repeat", "repeats", "grant
 
 def rows_of(run_dir, run):
     every = trials_of(run_dir)
-    violated = {t["system"] for t in every if t["verdict"] == "violated"}
-    trials = [t for t in measured(every) if t["of_floor"] and t["verdict"] == "safe" and t["system"] not in violated]
+    trials = [t for t in measured(every) if t["of_floor"] and t["verdict"] == "safe"]
     scenario = next((s["name"] for s in loads(run, trials)), None)
+    violated = {t["system"] for t in every if t["verdict"] == "violated" and t["scenario"] == scenario}
+    trials = [t for t in trials if t["system"] not in violated]
     groups, rows = {}, []
     for t in trials:
         if t["scenario"] == scenario:

@@ -345,7 +345,7 @@ def names_of(text):
     return names
 
 
-def lines(name, data, names, timed):
+def lines(name, data, names, timed=False):
     """The lines of a file's bytes. BadInput."""
     ops = Operations(name, names)
     if re.match(rb"[A-Za-z][^\n]*,", data):

@@ -196,17 +196,13 @@ static void release(struct sweep *s, const struct lb_event *e, size_t event) {
   struct pair *p = lb_check_pair(s, e->client, e->key);
   p->stranger = !p->asked && s->keys[e->key].holders > 0;
   p->lost = false;
-  p->releasing++;
   if (p->holds && --p->depth > 0) return;
   end_hold(s, p, event); /* other_granted stays: the answer may be that the lock was lost */
 }
 
-/* A release does not say whose hold it ended: a program may free the lock of another one. One of which the begin was
- * not written ended the hold by now. */
+/* A release does not say whose hold it ended: a program may free the lock of another one. */
 static void confirm_release(struct sweep *s, const struct lb_event *e, size_t event) {
   struct pair *p = lb_check_pair(s, e->client, e->key);
-  if (p->releasing == 0) release(s, e, event);
-  p->releasing--;
   if (p->stranger && !s->check->freed_by_stranger) s->check->stranger_event = event;
   s->check->freed_by_stranger |= p->stranger;
   s->keys[e->key].freed_by_stranger |= p->stranger;
@@ -395,7 +391,8 @@ static void note_revived(struct sweep *s, const struct lb_event *e) {
   if (e->kind != LB_EV_RENEWED) return;
   const struct pair *p = lb_check_pair(s, e->client, e->key);
   const struct key *k = &s->keys[e->key];
-  uint64_t holders = 1, exclusive = !p->shared;
+  bool was_shared = p->shared_end_t == p->end_t;
+  uint64_t holders = 1, exclusive = !was_shared;
   if (p->holds || !p->lost) return;
   for (uint32_t i = k->first; i != NONE; i = s->pairs[i].next) {
     const struct pair *other = &s->pairs[i];

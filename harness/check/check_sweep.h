@@ -54,7 +54,6 @@ struct pair { /* a client and a key: the present hold, or the last one */
   bool asked;              /* it was granted the key, or may have been */
   bool lost;               /* its last hold ended so, and it has not let go since */
   bool stranger;           /* its latest release was of what it had never asked for, while another client held */
-  uint64_t releasing;      /* releases that were begun and not confirmed */
 };
 
 struct orphan { /* a holder that died */

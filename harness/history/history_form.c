@@ -186,7 +186,7 @@ int lb_event_check_numbers(const struct lb_event *event, const struct lb_fact *f
   if (event->flags & LB_EVF_DUE && event->due > event->t)
     return lb_refuse(err, "found %llu in \"due\", expected at most \"t\", %llu", (unsigned long long)event->due,
                      (unsigned long long)event->t);
-  if (event->kind == LB_EV_LEASES && fact->ms < 1)
+  if (event->kind == LB_EV_LEASES && fact->ms < 0)
     return lb_refuse(err, "found %lld in \"ms\", expected a length from 1 on a \"leases\" event", (long long)fact->ms);
   if (event->kind != LB_EV_PERMITS || fact->total > 0) return 0;
   return lb_refuse(err, "found 0 in \"total\", expected at least 1 on a \"permits\" event");

@@ -303,7 +303,7 @@ static void judge_values(const struct scene *s, uint32_t key, struct lb_check *c
     if (e->kind == LB_EV_WRITE && follows_early_read(s->h, i)) early += taken_away(s->h, i);
   }
   const struct lb_event *first = first_access(s->h, key);
-  bool writes_first = first && first->kind == LB_EV_WRITE && first->value > 0;
+  bool writes_first = first && first->kind == LB_EV_WRITE;
   if (!last_write || (!first_read && !writes_first)) return;
   __int128 base = writes_first ? (__int128)first->value - 1 : first_read->value;
   __int128 lost = base + writes - last_write->value, rest = lost - excused;
@@ -418,9 +418,12 @@ static void judge_grants(const struct scene *s, struct lb_check *c) {
     for (size_t j = i; j-- > 0;)
       if (grants(&e[j], e[i].key)) {
         c->handoffs += e[j].client != e[i].client;
-        c->excluded |= e[j].client != e[i].client && !(e[i].flags & e[j].flags & LB_EVF_SHARED);
+        c->excluded |=
+            e[j].client != e[i].client && !(e[i].flags & e[j].flags & LB_EVF_SHARED) && permits(h, e[i].key) == 1;
         break;
       }
+    for (size_t g = 0; g < s->times && s->time[g] < e[i].t; g++)
+      c->excluded |= permits(h, e[i].key) > 1 && holders(s, e[i].key, g) >= permits(h, e[i].key);
   }
 }
 

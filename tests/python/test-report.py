@@ -353,7 +353,7 @@ def check_commands():
     page = page_of(run_of([cell()], seed=42, argv=["run", "a b", "it's", ""]), trials, files)
     tap.check("a cell has its trials, each with its seed and whether it has a history", wrong(
         trials=([t[:4] + t[5:6] for t in page.data()["cells"][0]["t"]],
-                [[2, "1", "7", "violated", 1], [2, "2", "7", "violated", 1], [2, "3", "7", "violated", 0], [2, "4", "7", "safe", 0]]),
+                [[2, "1", "7", "violated", 1], [2, "2", "7", "violated", 0], [2, "3", "7", "violated", 0], [2, "4", "7", "safe", 0]]),
         told=(page.data()["untold"], "this page was written without lockbench itself")))
     with_seed = page_of(run_of(seed=42, argv=["--seed", "42"]))
     tap.check("the command line is quoted for a shell and carries the seed", wrong(

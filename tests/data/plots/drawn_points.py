@@ -47,7 +47,7 @@ def measured(run_dir):
     bad = {t["system"] for t in trials if t["verdict"] == "violated"}
     found = collections.defaultdict(list)
     for t in trials:
-        if t["grants_per_s"] and t["system"] not in bad:
+        if t["grants_per_s"] and t["verdict"] == "safe" and t["system"] not in bad:
             found[t["system"], int(t["clients"])].append(t)
     return found
 

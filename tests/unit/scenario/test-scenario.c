@@ -962,13 +962,13 @@ TEST(set_refuses_as_the_file_does_and_changes_nothing) {
   good(TIMELINE "step = client 2 acquire within 1s\n");
   set_refused("ttl_ms", "-5", "ttl_ms = -5: expected a whole number from 10 to 3600000");
   set_refused("ttl_ms", "", "ttl_ms is empty: expected whole number");
-  set_refused("ttl", "5", "cannot set 'ttl': expected trials, clients, keys, ...");
+  set_refused("ttl", "5", "cannot set 'ttl', did you mean 'ttl_ms'? ...");
   set_refused("trails", "5", "cannot set 'trails', did you mean 'trials'? ...");
-  set_refused("title", "x", "cannot set 'title': expected trials, clients, keys, ...");
+  set_refused("title", "x", "cannot set 'title': expected one of ...");
   set_refused("clients", "1",
               "clients = 1: some-name: step = client 2 acquire within 1s: names client 2, but clients = 1");
   set_refused("renew", "maybe", "renew = maybe: expected yes or no");
-  set_refused("past_lease", "yes", "cannot set 'past_lease': expected trials, clients, keys, ...");
+  set_refused("past_lease", "yes", "cannot set 'past_lease': expected one of ...");
   set_refused("every_ms", "50", "every_ms = 50: some-name has no campaign");
   set_refused("lasts_ms", "50", "lasts_ms = 50: some-name has no campaign");
   set_refused("duration_s", "3", "duration_s = 3: some-name has a timeline, and a timeline has no duration_s");
