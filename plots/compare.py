@@ -54,14 +54,14 @@ class Side:
         self.rounds = len(rounds)
         self.groups = collections.OrderedDict()
         self.run = None
-        for place in rounds or [folder]:
+        for number, place in enumerate(rounds or [folder]):
             run = run_folder.load_run(place)
             self.run = self.run or run
-            self._take(place, {s["name"]: s for s in run["scenarios"]})
+            self._take(place, {s["name"]: s for s in run["scenarios"]}, number)
         self.scenarios = {s["name"]: s for s in self.run["scenarios"]}
         self.cells = {(c["scenario"], c["system"], c["guard"]): c for c in self.run["cells"]}
 
-    def _take(self, place, scenarios):
+    def _take(self, place, scenarios, number):
         if run_folder.only_verdicts(place):
             return
         numbers = ("grants", "handoffs", "measured_s", "grants_per_s")
@@ -70,7 +70,8 @@ class Side:
         for row in rows:
             scenario = scenarios.get(row["scenario"])
             if scenario is not None and not scenario.get("steps") and not isinstance(scenario.get("campaign"), dict):
-                self.groups.setdefault(tuple(row[c] for c in ("scenario", "system", "guard", "clients")), []).append(_measured(row))
+                mine = self.groups.setdefault(tuple(row[c] for c in ("scenario", "system", "guard", "clients")), [])
+                mine.append(_measured(row) | {"turn": (number, row["trial"] or len(mine))})
 
     def first_variant(self, name):
         """The first scenario of the same base; None for that one itself, and for what has no variants."""
@@ -170,7 +171,8 @@ def compare_metric(a, a_cell, b, b_cell, metric):
     if not left or not right:
         return None
     in_turn = (a is b or (a.rounds and a.rounds == b.rounds)) and len(a_trials) == len(b_trials)
-    pairs = [(x[metric], y[metric]) for x, y in zip(a_trials, b_trials) if measured(x) and measured(y)] if in_turn else []
+    others = {y["turn"]: y for y in b_trials}  # a round may lack the cell on one side
+    pairs = [(x[metric], y[metric]) for x in a_trials for y in [others.get(x["turn"])] if y and measured(x) and measured(y)] if in_turn else []
     row = Row(a_cell, b_cell, metric, median(left), median(right), len(left), len(right), len(pairs) >= PAIRS)
     if row.paired and all(x > 0 and y > 0 for x, y in pairs):
         ratios = [y / x for x, y in pairs]

@@ -227,6 +227,9 @@ def in_turn():
     c = Place().rounds(bad, rounds[1])
     tap.check("a round that is undecided on one side is no pair", equal((of(c).a_repeats, of(c).paired), (ROUNDS - 2, False)))
     tap.check("rounds of another number are no pairs", equal(of(Place().rounds(rounds[0], rounds[1][:-1])).paired, False))
+    drifting = [[row(rate=1000 * 2**i)] for i in range(ROUNDS + 2)]
+    gaps = [[[] if i == gap else rows for i, rows in enumerate(drifting)] for gap in (0, ROUNDS + 1)]
+    tap.check("where either side lacks a round, the others are pairs all the same", is_(Place().rounds(*gaps), grants_per_s="same"))
     lost = [[r, row(other, verdict="violated" if i == 3 else "safe")] for i, (r, _) in enumerate(rounds[1])]
     tap.check("a build that loses exclusion in one round has another verdict", equal(
         [(r["a"]["system"], r["a"]["verdict"], r["b"]["verdict"], r["b"]["count"]) for r in Place().rounds(rounds[0], lost).verdicts], [(other[1], "safe", "violated", 1)]))
