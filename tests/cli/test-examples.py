@@ -60,7 +60,7 @@ def bring(home):
     """What the pages take for the reader's own."""
     shutil.copy(tap.ROOT / "peers/reference.py", home / "mine.py")
     operations = [(process, kind, f) for process in (0, 1) for f in ("acquire", "release") for kind in ("invoke", "ok")]
-    edn = "".join(f"{{:type :{kind}, :f :{f}, :process {process}, :index {index}}}\n" for index, (process, kind, f) in enumerate(operations))
+    edn = "".join(f"{{:type :{kind}, :f :{f}, :process {process}, :time {index}, :index {index}}}\n" for index, (process, kind, f) in enumerate(operations))
     (home / "history.edn").write_text(edn, encoding="utf-8")
     (home / "logins.ini").write_text("[redis]\nuser = me\npassword = secret\n", encoding="utf-8")
     os.chmod(home / "logins.ini", 0o600)
