@@ -214,7 +214,7 @@
   // ---- a trial as lanes ----
 
   const lengthOf = (ms) => (ms >= 1000 ? `${+(ms / 1000).toPrecision(4)} s` : ms >= 1 ? `${+ms.toPrecision(4)} ms` : `${+(ms * 1000).toPrecision(4)} µs`);
-  const overText = (ms) => `${ms.toFixed(ms >= 5 ? 1 : ms >= 0.005 ? 3 : 6)} ms`;  // as in the sentence of explain
+  const overText = (ms) => `${ms.toFixed(ms >= 10 ? 1 : ms >= 0.01 ? 3 : 6)} ms`;  // as in the sentence of explain
   const step = (span, count) => {
     const raw = span / count, base = 10 ** Math.floor(Math.log10(raw));
     return [1, 2, 5, 10].find((f) => f * base >= raw) * base;

@@ -169,7 +169,7 @@ check 'a topology that is misspelt' refused 2 "did you mean 'redis'\?" redis-py@
 check 'a plugin that is not there' refused 2 'not a loadable library' ./none.so
 check 'a command that is no adapter' refused 2 'expected an adapter' 'sh -c true'
 check 'a first line that is none' refused 2 'its first line' 'echo hello'
-check 'servers that an adapter misspells' refused 2 "did you mean 'redis'\?" "sh -c 'echo lockbench-lock 1 name=x version=1 topologies=reddis ends=lease; cat >/dev/null'"
+check 'servers that an adapter misspells' refused 2 "did you mean 'redis'\?" "sh -c 'echo lockbench-adapter 1 name=x version=1 topologies=reddis ends=lease; cat >/dev/null'"
 check 'an option of a protocol that is misspelt' refused 2 'ttl' local -s ttl=1
 printf '<testsuite name="lockbench judge"' >"$dir/cut.xml"
 printf 'hello\n' >"$dir/text"
