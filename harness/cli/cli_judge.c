@@ -69,8 +69,7 @@ static int take_adapter(struct judge *j, const char *word) {
   j->judging.check = "conform";
   j->adapter = true;
   if (j->protocol) return 0;
-  return lb_complain(LB_EXIT_USAGE, "judge '%s': its first line is not that of an adapter: %s; see peers/README.md",
-                     word, err.text);
+  return lb_complain(LB_EXIT_USAGE, "judge '%s': %s; see peers/README.md", word, err.text);
 }
 
 static int take_plugin(struct judge *j, const char *word) {
