@@ -147,7 +147,6 @@ def write_latency(run, source, target):
 
 def copy_histories(run, source, target, each):
     """That of the first violated trial of the cell that the figure `violation` shows; with `each` that of the trial of each cell that `explain` tells."""
-    os.makedirs(os.path.join(target, "histories"))
     try:
         shown = violation.default_cell(run)
     except figure.NotDrawn:
@@ -160,6 +159,8 @@ def copy_histories(run, source, target, each):
             place = tuple(row[name] for name in PLACE)
             if place in cells and row["verdict"] in BAD and row["history"] and os.path.exists(os.path.join(source, row["history"])):
                 found.setdefault(place, []).append(row)
+    if found:
+        os.makedirs(os.path.join(target, "histories"))
     for rows in found.values():
         worst = min(rows, key=lambda row: run_folder.how_bad(row["verdict"]))
         shutil.copy(os.path.join(source, worst["history"]), os.path.join(target, worst["history"]))
