@@ -169,33 +169,34 @@ def group_of(cell):
 
 
 def loses():
-    """Of each peer of the published runs, without a guard: {one of GROUPS, or "asked": {scenario: None}}."""
-    found, cells = {}, []
+    """Of each peer of the published runs, without a guard: {one of GROUPS: {scenario: None}}, and the scenarios that it was asked."""
+    found, asked, cells = {}, {}, []
     for path in sorted(glob.glob(os.path.join(ROOT, "results", "reference-peers*", "run.json"))) + [os.path.join(ROOT, "results", "reference-redisson", "run.json")]:
         cells += run_folder.load_run(pathlib.Path(path).parent)["cells"]
     for cell in cells:
         if not cell["system"].startswith("peer:"):
             continue
-        of = found.setdefault(cell["system"].removeprefix("peer:").partition("@")[0], {group: {} for group in (*GROUPS, "asked")})
+        name = cell["system"].removeprefix("peer:").partition("@")[0]
+        of = found.setdefault(name, {group: {} for group in GROUPS})
         if cell["guard"] == "none" and cell["decided"]:
-            of["asked"][cell["scenario"]] = None
+            asked.setdefault(name, set()).add(cell["scenario"])
         group = group_of(cell) if cell["guard"] == "none" else None
         if group:
             of[group][cell["scenario"]] = None
     for of in found.values():
         for always, sometimes in zip(GROUPS[:2], GROUPS[2:]):
             of[sometimes] = {scenario: None for scenario in of[sometimes] if scenario not in of[always]}
-    return found
+    return found, asked
 
 
 def table(peers):
     """A row for each library that is no museum's."""
-    found, rows = loses(), ["| library | algorithm | what goes wrong | its holder hears | page |", "|---|---|---|---|---|"]
+    (found, asked), rows = loses(), ["| library | algorithm | what goes wrong | its holder hears | page |", "|---|---|---|---|---|"]
     for name, peer in peers.items():
         if "museum" in peer or name == "reference":
             continue
-        wrong = ("%s: %s" % (group, ", ".join("`%s`" % scenario for scenario in each)) for group, each in found.get(name, {}).items() if each and group in GROUPS)
-        wrong = "of %d: %s" % (len(found[name]["asked"]), "; ".join(wrong) or "nothing") if name in found else "not published yet"
+        wrong = ("%s: %s" % (group, ", ".join("`%s`" % scenario for scenario in each)) for group, each in found.get(name, {}).items() if each)
+        wrong = "of %d: %s" % (len(asked.get(name, ())), "; ".join(wrong) or "nothing") if name in found else "not published yet"
         pages = ", ".join("[%d](../paper/findings/%s.md)" % pair for pair in enumerate(peer.get("page", "").split(), 1))
         hears = "a signal" if guard(peer) == "signal" else "nothing" + "".join(re.findall(r" \(.*\)$", peer["guard"]))
         rows.append("| `%s` %s | `%s` | %s | %s | %s |" % (name, peer["version"], peer["like"], wrong, hears, pages))

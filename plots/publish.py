@@ -22,11 +22,12 @@ import os
 import shutil
 import sys
 import tarfile
+import tempfile
 
+import curves
 import ending
 import figure
 import hunt_folder
-import curves as report_curves
 import latency
 import run_folder
 import speed
@@ -121,14 +122,14 @@ def curves_of(run, source):
         except figure.NotDrawn:
             continue
         in_figure = (1, load.clients[-1]) if not found else ()
-        found |= {(scenario["name"], load.guard, system, clients): 1 if clients in in_figure else report_curves.THINNED for system, clients in load.repeats}
+        found |= {(scenario["name"], load.guard, system, clients): 1 if clients in in_figure else curves.THINNED for system, clients in load.repeats}
     return found
 
 
 def write_latency(run, source, target):
     names = ("scenario", "system", "guard", "clients", "trial", "metric")
     merged = run_folder.load_histograms(source, lambda row: tuple("" if name == "trial" else row[name] for name in names))
-    widest, curves = max((bounds for buckets in merged.values() for bounds in buckets), key=width, default=None), curves_of(run, source)
+    widest, thinned = max((bounds for buckets in merged.values() for bounds in buckets), key=width, default=None), curves_of(run, source)
     with open(os.path.join(target, "latency.csv"), "w", newline="", encoding="utf-8") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow([*names, "low_ns", "high_ns", "count"])
@@ -136,7 +137,7 @@ def write_latency(run, source, target):
             scenario, system, guard, clients, _, metric = key
             total = sum(buckets.values())
             ranks = {math.ceil(q * total) for q in READ_OFF}
-            every = curves.get((scenario, guard, system, int(clients))) if metric == "wait" else None
+            every = thinned.get((scenario, guard, system, int(clients))) if metric == "wait" else None
             points = [rank for _, rank in latency.drawn(total)] if every else []
             ranks |= {*points[::every or 1], *points[-1:]}
             table.writerows([*key, *row] for row in read_off(buckets, ranks, widest))
@@ -173,15 +174,15 @@ def publish_run(source, target, options):
         run["cells"] = [cell for cell in run["cells"] if cell["verdict"] not in ("n/a", "skipped")]
     if "--verdicts" in options:
         run["cells"] = [{key: x for key, x in cell.items() if key in CAME_TO} for cell in run["cells"]]
-    begun = f"{target.rstrip('/')}.part"
-    shutil.rmtree(begun, ignore_errors=True)
-    os.makedirs(begun)
-    write_run(run, begun)
-    if "--verdicts" not in options:
-        shutil.copy(os.path.join(source, "trials.csv"), begun)
-        write_latency(run, source, begun)
-        copy_histories(run, source, begun, "--histories" in options)
-    os.rename(begun, target)
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(os.path.abspath(target))) as beside:
+        begun = os.path.join(beside, "run")
+        os.makedirs(begun)
+        write_run(run, begun)
+        if "--verdicts" not in options:
+            shutil.copy(os.path.join(source, "trials.csv"), begun)
+            write_latency(run, source, begun)
+            copy_histories(run, source, begun, "--histories" in options)
+        os.rename(begun, target)
 
 
 # ---- a hunt -------------------------------------------------------------------------------------------------------------

@@ -90,9 +90,8 @@ class Speed:
         rows = [r for r in rows if r["guard"] == self.guard]
         mine = [r for r in trials if r["guard"] == self.guard]
         self.left_out = sorted({r["system"] for r in mine if r["verdict"] == "violated"})  # also where its speed was void
-        rows = [r for r in rows if r["verdict"] in ("safe", "violated")]
-        tried = {r["system"] for r in mine}
-        self.unmeasured = sorted(tried - {r["system"] for r in rows})
+        rows = [r for r in rows if r["verdict"] == "safe"]
+        self.unmeasured = sorted({r["system"] for r in mine} - {r["system"] for r in rows} - set(self.left_out))
         self.repeats = {}
         for row in rows:
             if row["system"] not in self.left_out:

@@ -66,16 +66,19 @@ static void validity_counts_from_the_send(struct lb_conform *c) {
   WANT(LB_OK, lb_conform_release(c, 0, key, &g));
 }
 
-/* The holder does nothing, as one that is paused. Another one gets the lock, though not before the
- * first one's validity is over. */
+/* The holder does nothing, as one that is paused. Another one gets the lock, though not before its validity is over. */
+static void await_successor(struct lb_conform *c, const char *key, const struct lb_grant *old, struct lb_grant *ret) {
+  WANT(LB_OK, lb_conform_acquire(c, 1, key, ret, 5000));
+  lb_conform_check(c, lb_clock_ns() >= old->valid_until,
+                   "expected nobody else before valid_until, got another holder %.3f ms before it",
+                   ms_after(old->valid_until, lb_clock_ns()));
+}
+
 static void lease_ends(struct lb_conform *c) {
   KEY;
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
   WANT(LB_OK, try_for(c, 0, key, SHORT_TTL_MS, &a));
-  WANT(LB_OK, lb_conform_acquire(c, 1, key, &b, 5000));
-  lb_conform_check(c, lb_clock_ns() >= a.valid_until,
-                   "expected nobody else before valid_until, got another holder %.3f ms before it",
-                   ms_after(a.valid_until, lb_clock_ns()));
+  await_successor(c, key, &a, &b);
   if (has_owner(c)) { /* else these would speak of the new holder */
     if (c->protocol->holds) WANT(LB_LOST, lb_conform_holds(c, 0, key, &a));
     if (c->protocol->extend) WANT(LB_LOST, lb_conform_extend(c, 0, key, SHORT_TTL_MS, &a));
@@ -91,10 +94,7 @@ static void lease_ends_asked_again(struct lb_conform *c) {
   WANT(LB_OK, try_for(c, 0, key, SHORT_TTL_MS, &a));
   lb_clock_sleep_until(in_ms(SHORT_TTL_MS / 2));
   WANT(LB_OK, try_for(c, 0, key, SHORT_TTL_MS, &a));
-  WANT(LB_OK, lb_conform_acquire(c, 1, key, &b, 5000));
-  lb_conform_check(c, lb_clock_ns() >= a.valid_until,
-                   "expected nobody else before valid_until, got another holder %.3f ms before it",
-                   ms_after(a.valid_until, lb_clock_ns()));
+  await_successor(c, key, &a, &b);
   WANT(LB_OK, lb_conform_release(c, 1, key, &b));
 }
 

@@ -271,33 +271,32 @@ static int work(struct client *client, const char *key, const struct lb_grant *g
   return client->protocol->work(client->session, &(struct lb_lock){key, ttl_ms}, grant, in_ms(client, 1000));
 }
 
+static void fail_to_work(const struct lb_protocol *protocol, const char *key, struct lb_grant *mine) {
+  tested = protocol;
+  settings[lb_option_index(tested, lb_option_find(tested, "work"))].text = "SELECT 1 / 0";
+  open_clients(NULL);
+  memset(settings, 0, sizeof settings);
+  assert_int_equal(try(&a, key, mine, 1000), LB_OK);
+  assert_true(work(&a, key, mine) < 0);
+}
+
 /* The transaction ended with the error, and the lock with it. COMMIT would say yes. */
 TEST(an_error_in_the_transaction_of_a_lock_loses_it) {
   struct lb_grant mine = LB_GRANT_INIT, theirs = LB_GRANT_INIT;
-  tested = &lb_pg_advisory_xact;
-  settings[lb_option_index(tested, lb_option_find(tested, "work"))].text = "SELECT 1 / 0";
-  open_clients(NULL);
-  assert_int_equal(try(&a, "k6", &mine, 1000), LB_OK);
-  assert_true(work(&a, "k6", &mine) < 0);
+  fail_to_work(&lb_pg_advisory_xact, "k6", &mine);
   assert_int_equal(holds(&a, "k6", &mine), LB_LOST);
   assert_int_equal(try(&b, "k6", &theirs, 1000), LB_OK);
   assert_int_equal(release(&a, "k6", &mine, 1000), LB_LOST);
   assert_int_equal(release(&b, "k6", &theirs, 1000), LB_OK);
   close_clients(NULL);
-  memset(settings, 0, sizeof settings);
 }
 
 TEST(an_error_of_a_session_leaves_its_lock_alone) {
   struct lb_grant mine = LB_GRANT_INIT;
-  tested = &lb_pg_advisory;
-  settings[lb_option_index(tested, lb_option_find(tested, "work"))].text = "SELECT 1 / 0";
-  open_clients(NULL);
-  assert_int_equal(try(&a, "k7", &mine, 1000), LB_OK);
-  assert_true(work(&a, "k7", &mine) < 0);
+  fail_to_work(&lb_pg_advisory, "k7", &mine);
   assert_int_equal(holds(&a, "k7", &mine), LB_OK);
   assert_int_equal(release(&a, "k7", &mine, 1000), LB_OK);
   close_clients(NULL);
-  memset(settings, 0, sizeof settings);
 }
 
 static const char *missing(void) { return pg_server_installed() ? NULL : "no PostgreSQL server programs"; }
