@@ -365,11 +365,21 @@ void lb_rundir_forget_results(const struct lb_rundir *dir) {
   remove_below(dir->partial, results, sizeof results / sizeof *results);
 }
 
+/* A partial folder that was named itself, while its run goes on. */
+static bool is_being_written(const char *folder) {
+  char path[3100];
+  snprintf(path, sizeof path, "%s/lock", folder);
+  int lock = open_locked(path, 0);
+  bool held = lock < 0 ? errno == EWOULDBLOCK : !is_of_this_machine(lock);
+  if (lock >= 0) close(lock);
+  return held;
+}
+
 int lb_rundir_reopen(struct lb_rundir *dir, const char *path, struct lb_error *err) {
   *dir = closed;
   int r = take_path(dir, path, err);
   if (r < 0) return r;
-  if (access(dir->partial, F_OK) == 0)
+  if (access(dir->partial, F_OK) == 0 || is_being_written(dir->final))
     return *dir = closed, lb_error(err, -EBUSY, "%s: is still being written by another process", path);
   r = rename_new(dir->final, dir->partial);
   if (r < 0) return *dir = closed, lb_error(err, -ENOENT, "%s: cannot be opened again: %s", path, strerror(-r));

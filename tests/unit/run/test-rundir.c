@@ -284,6 +284,10 @@ TEST(a_stopped_run_is_opened_again_and_loses_nothing) {
   assert_false(exists(final));
   assert_true(in(w->dir.partial, "histories/a.hist") && in(w->dir.partial, "parts"));
   assert_int_equal(lb_rundir_reopen(&second, final, &w->err), -EBUSY);
+  char partial[4000];
+  snprintf(partial, sizeof partial, "%s", w->dir.partial);
+  assert_int_equal(lb_rundir_reopen(&second, partial, &w->err), -EBUSY);
+  assert_true(exists(partial));
   lb_rundir_forget_results(&w->dir);
   lb_rundir_close(&w->dir);
   assert_true(in(final, "histories/a.hist") && in(final, "resume.bin"));
