@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """publish.py [--all-cells | --verdicts] [--histories] RUN FOLDER - what results/ keeps of a run or of a hunt (results/SCHEMA.md, "Published folders"): what README, docs/ and the paper read.
 
-Of a run: run.json, in which a cell has only what differs from `usual`; trials.csv; of latency.csv the buckets that percentiles are read off; and the history that the
+Of a run: run.json, in which a cell has only what differs from `usual`, and the number of a text that others have, too; trials.csv; of latency.csv the buckets that percentiles are read off; and the history that the
 figure `violation` shows. Of a hunt: an archive of each system's folder.
 
 With --histories the first history of each cell that was violated, stuck, late or mixed is kept, too: `explain` and report.html open it.
@@ -34,10 +34,10 @@ import speed
 import violation
 
 PLACE = ("scenario", "system", "guard")
-NAMES = (*PLACE, "verdict")  # of a cell: always there
+NAMES = ("scenario", "system", "verdict")  # of a cell: always there
 BAD = (*run_folder.WORST, "mixed")
-CAME_TO = {*NAMES, "trials", "decided", "violated", "stuck", "delayed", "undecided", "upper95", "double_holds", "within_lease", "premises_observed", "expected", "as_expected", "predicted", "rule", "reason",
-           "why", "note"}
+CAME_TO = {*NAMES, *run_folder.TEXTS, "guard", "trials", "decided", "violated", "stuck", "delayed", "undecided", "upper95", "double_holds", "within_lease",
+           "premises_observed", "expected", "as_expected", "predicted", "rule", "note"}
 READ_OFF = (0.5, 0.99)  # of every histogram, by paper/numbers
 
 
@@ -72,6 +72,16 @@ def short(cell, usual):
     return {key: x for key, x in cell.items() if key in NAMES or json.dumps(x) != json.dumps(usual[key])}
 
 
+def repeated(cells):
+    """The texts that more than one cell has, in their order."""
+    counts = collections.Counter(cell[key] for cell in cells for key in run_folder.TEXTS if isinstance(cell.get(key), str))
+    return [text for text, count in counts.items() if count > 1]
+
+
+def numbered(cell, numbers):
+    return {key: numbers.get(x, x) if key in run_folder.TEXTS else x for key, x in cell.items()}
+
+
 def one_line(x):
     return json.dumps(x, ensure_ascii=False)
 
@@ -80,12 +90,16 @@ def write_run(run, target):
     """A line for each cell, so that a difference of two runs can be read."""
     cells = [asked(cell) for cell in run["cells"]]
     usual = usual_of(cells)
+    shorter = [short(cell, usual[cell["verdict"]]) for cell in cells]
+    texts = repeated(shorter)
+    numbers = {text: number for number, text in enumerate(texts)}
     lists = {"usual": ",\n".join(f"  {one_line(verdict)}: {one_line(members)}" for verdict, members in usual.items()),
-             "cells": ",\n".join(f"  {one_line(short(cell, usual[cell['verdict']]))}" for cell in cells)}
+             "texts": ",\n".join(f"  {one_line(text)}" for text in texts),
+             "cells": ",\n".join(f"  {one_line(numbered(cell, numbers))}" for cell in shorter)}
     members = []
     for key, x in run.items():
         if key == "cells":
-            members += [f' "usual": {{\n{lists["usual"]}\n }}', f' "cells": [\n{lists["cells"]}\n ]']
+            members += [f' "usual": {{\n{lists["usual"]}\n }}', f' "texts": [\n{lists["texts"]}\n ]', f' "cells": [\n{lists["cells"]}\n ]']
         else:
             members.append(f' "{key}": ' + json.dumps(x, indent=1, ensure_ascii=False).replace("\n", "\n "))
     with open(os.path.join(target, "run.json"), "w", encoding="utf-8") as file:

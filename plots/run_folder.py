@@ -13,6 +13,7 @@ import ending
 
 VERDICTS = ("safe", "violated", "stuck", "delayed", "mixed", "undecided", "skipped", "n/a")
 GUARDS = ("none", "deadline", "signal", "recheck", "claim", "fence")
+TEXTS = ("reason", "why")  # of a cell; a published one may have the number of a text instead
 WORST = ("violated", "stuck", "delayed")  # what a lock did wrong, the worst first
 BadInput = ending.BadInput
 
@@ -59,9 +60,9 @@ def _check_cell(place, cell):
 
 
 def whole(run):
-    """Gives the cells of a published run, which have only what differs from `usual` (results/SCHEMA.md), all their members."""
-    usual = run.pop("usual", {})
-    run["cells"] = [usual.get(cell["verdict"], {}) | cell for cell in run["cells"]]
+    """Gives the cells of a published run, which have only what differs from `usual`, and numbers for `texts` (results/SCHEMA.md), all their members."""
+    usual, texts = run.pop("usual", {}), dict(enumerate(run.pop("texts", [])))
+    run["cells"] = [usual.get(cell["verdict"], {}) | {key: texts.get(x, x) if key in TEXTS else x for key, x in cell.items()} for cell in run["cells"]]
     return run
 
 
@@ -101,6 +102,7 @@ def load_run(run_dir):
     for key in ("tool", "machine"):
         _member(path, run, key, dict)
     _member(path, run, "usual", dict, {})
+    _member(path, run, "texts", list, [])
     for i, scenario in enumerate(run["scenarios"]):
         _check_scenario(f"{path}: scenario {i + 1}", scenario)
     if "usual" in run:

@@ -195,10 +195,9 @@ for figure in scaling latency safety-speed; do
   holds "a run without speed says so of $figure" grep -q "^$figure: not drawn: no measured trial" "$work/out"
 done
 holds 'no figure of speed of another run stays' sh -c '! ls "$1"/figures | grep -E "scaling|latency"' - "$work/slow"
-"$python" - "$(ls -d "$root"/results/reference* | head -n 1)" "$work/slow" <<'END'
-import csv, json, sys
-with open(sys.argv[1] + "/run.json") as f:
-    run = json.load(f)
+PYTHONPATH="$root/plots" "$python" - "$(ls -d "$root"/results/reference* | head -n 1)" "$work/slow" <<'END'
+import csv, json, run_folder, sys
+run = run_folder.load_run(sys.argv[1])
 run["cells"] = [cell for cell in run["cells"] if cell["guard"] == "none"]
 with open(sys.argv[2] + "/run.json", "w") as f:
     json.dump(run, f)

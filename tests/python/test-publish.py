@@ -70,6 +70,15 @@ def left(run, published):
     return ([] if files == wanted else files) + [name for name in ("latency.csv", "run.json") if 2 * (published / name).stat().st_size > (run / name).stat().st_size]
 
 
+def of_texts(published):
+    """A text that cells share stands there once, and a number in them."""
+    run = json.loads((published / "run.json").read_text())
+    said = [cell[key] for cell in run["cells"] for key in run_folder.TEXTS if cell.get(key) is not None]
+    texts = [text for text in said if isinstance(text, str)]
+    numbers = {text for text in said if isinstance(text, int)}
+    return [] if numbers == set(range(len(run["texts"]))) and numbers and len(texts) == len(set(texts)) and not set(texts) & set(run["texts"]) else [str(run["texts"]), str(said)]
+
+
 def of_histories(run, folder):
     """With --histories those of one bad trial of each cell, if the run has it."""
     rows = run_folder.load_csv(run, "trials.csv", ("scenario", "system", "guard", "verdict", "history"), ())
@@ -127,6 +136,7 @@ def main():
         tap.check("a run is published", [] if done.returncode == 0 else done.stderr.splitlines())
         tap.check("cells, percentiles and curves are those of the run", differing(run, folder / "published"))
         tap.check("its folder is small, and has the history of the figure", left(run, folder / "published"))
+        tap.check("a reason that cells share stands there once", of_texts(folder / "published"))
         publishing("--all-cells", folder / "published", folder / "again")
         tap.check("published again it is the same", [n for n in ("run.json", "latency.csv") if (folder / "published" / n).read_bytes() != (folder / "again" / n).read_bytes()])
         publishing(run, folder / "ran")
