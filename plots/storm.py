@@ -85,6 +85,8 @@ def under_deadline(cells, plain):
     said = [f"Looking at the clock before each access (`deadline`) {'saved most of it' if 2 * lost < before else 'saved little'} ({range_of([decided(c) for c in cells])} trials each)."]
     said += [f"Violated, with so many lost updates: {listing(bad)}."] if bad else []
     said += [f"Safe: {listing(safe)}."] if safe else []
+    own = [f"`{c['system']}` {round(c['within_lease_per_fault'] * c['decided_faults'])} of {c['decided_faults']}" for c in cells if c["within_lease_per_fault"]]
+    said += [f"Within the lease even so, faults: {listing(own)}."] if own else []
     return " ".join(said)
 
 

@@ -15,7 +15,9 @@
  * Breaks it   A holder that works on past its lease (a pause, a cut, without a check). A resource that compares the
  *             number refuses it; client-go has none, and says that it does not fence. A program that hangs while its
  *             process lives keeps the lock for ever, for the renewals go on.
- * Stopping    client-go's elector stops at its RenewDeadline, before the lease ends. Here the guard deadline does that.
+ * Stopping    client-go's elector gives up RenewDeadline after its last try began, before the lease ends; with
+ *             ReleaseOnCancel it says so only after a release that may take as long again. Here the guard deadline does
+ *             that.
  * Price       A candidate that comes after the holder died has not seen the record stand, and waits a whole lease. No
  *             waiter is woken: each candidate reads again and again.
  * Left out    renewTime of the record: no candidate compares it with a clock, and the revision tells that it was

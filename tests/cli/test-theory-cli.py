@@ -19,6 +19,9 @@ import tempfile
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
 import tap  # noqa: E402
 
+sys.path.insert(0, str(tap.ROOT / "plots"))
+import run_folder  # noqa: E402
+
 LOCKBENCH, PLUGINS = sys.argv[1:3]
 os.environ["LOCKBENCH_VERSIONS"] = "etcd 3.4.23"  # whatever is installed here
 ROOT = tap.ROOT
@@ -115,7 +118,7 @@ RUNS = tuple(str(path.parent) for path in sorted(ROOT.glob("results/reference*/r
 def wrong_measured():
     """Cells that nobody has measured prove no rule, and a rule that one protocol alone was held against may be about that one."""
     measured, cells = theory_of(*RUNS)["coverage"]["measured"], table("all,libraries,museum")
-    decided = {(c["scenario"], c["system"], c["guard"]) for run in RUNS for c in json.loads(pathlib.Path(run, "run.json").read_text())["cells"]
+    decided = {(c["scenario"], c["system"], c["guard"]) for run in RUNS for c in run_folder.load_run(run)["cells"]
                if c["verdict"] in ("safe", "violated", "stuck", "delayed", "mixed")}
     told = {key: cells[key] for key in decided if key in cells}
     ruled = {key: row for key, row in told.items() if row[1] not in ("exception", "fit", "-")}

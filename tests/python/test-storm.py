@@ -58,6 +58,8 @@ def of_overlaps(cells):
 def of_naming(cells):
     said = storm.under_deadline(storm.chosen(cells, "deadline", list(KNOWN)[:5]), storm.chosen(cells, "none", list(KNOWN)[:5]))
     bad = said.partition("Violated")[2].partition("Safe")[0]
+    if "`redlock@redis-x5` 1 of 35" not in said.partition("Within the lease")[2]:
+        return [said]
     return [] if all("`%s`" % s in bad for s in ("redis-token@redis", "redis-token@sentinel", "redlock@redis-x5", "pg-lease@pg")) and "zk-" not in bad else [said]
 
 
