@@ -8,9 +8,11 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backends/registry.h"
 #include "base/process.h"
@@ -180,6 +182,33 @@ static int worse(int a, int b) {
   return LB_EXIT_OK;
 }
 
+/* ---- who is stopped says so; the guardian clears up --------------------------------------------------------------- */
+
+static pid_t tool;
+
+static void on_stop(int number) {
+  static const char line[] = "\nlockbench: interrupted: nothing was kept\n";
+  if (getpid() == tool) _exit(write(STDERR_FILENO, line, sizeof line - 1) < 0 ? LB_EXIT_FAILURE : LB_EXIT_STOPPED);
+  signal(number, SIG_DFL); /* a client, which is forked */
+  raise(number);
+}
+
+static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
+enum { STOPS = sizeof stops / sizeof *stops };
+
+/* `old`: what was there before. A signal that is ignored stays so. */
+static void say_stops(struct sigaction old[STOPS]) {
+  tool = getpid();
+  for (int i = 0; i < STOPS; i++) {
+    sigaction(stops[i], NULL, &old[i]);
+    if (old[i].sa_handler == SIG_DFL) sigaction(stops[i], &(struct sigaction){.sa_handler = on_stop}, NULL);
+  }
+}
+
+static void unsay_stops(const struct sigaction old[STOPS]) {
+  for (int i = 0; i < STOPS; i++) sigaction(stops[i], &old[i], NULL);
+}
+
 /* The folder for the servers' files is a run folder that is never committed, so its guardian removes it even if the
  * tool is killed. The plan of TAP, "1..N", stands at the end: how many statements apply is only known then. */
 int lb_cli_conform_systems(const struct lb_conform_order *order) {
@@ -190,8 +219,12 @@ int lb_cli_conform_systems(const struct lb_conform_order *order) {
   struct lb_error err;
   int code = LB_EXIT_OK, tried = 0;
   const char *tmp = getenv("TMPDIR");
-  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "conform", NULL, &err) < 0)
+  struct sigaction old[STOPS];
+  say_stops(old);
+  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "conform", NULL, &err) < 0) {
+    unsay_stops(old);
     return lb_complain(LB_EXIT_FAILURE, "%s", err.text);
+  }
   for (int i = 0; i < count; i++) {
     char buf[300];
     const char *missing = lacks_of(&order->systems[i], buf, sizeof buf);
@@ -201,6 +234,7 @@ int lb_cli_conform_systems(const struct lb_conform_order *order) {
     tried += !missing;
     if (!missing || order->named) code = worse(code, r); /* of a plugin's topologies those count that are here */
   }
+  unsay_stops(old);
   lb_rundir_close(&dir);
   if (args->tap) printf("1..%d\n", suite.points);
   else if (!order->said && suite.points > 0) print_end(&suite, tried);

@@ -109,6 +109,15 @@ LOCKBENCH_PEERS="$dir/none" judge warlock@redis
 check 'a library that is missing: exit 5' ends_with 5
 check 'a library that is missing: what installs it' grep -q '^  it is not installed: `./bench peers warlock` installs it$' "$dir/out"
 
+stopped() {
+  mkdir "$dir/tmp"
+  TMPDIR="$dir/tmp" "$bin" judge "$plugin" -o "$dir/stopped" >"$dir/out" 2>"$dir/err" &
+  wait_until 10 sh -c 'ls -d "$1"/.*-conform.partial' - "$dir/tmp" && kill -TERM $!
+  wait $!
+  [ $? -eq 130 ] && grep -q '^lockbench: interrupted: nothing was kept$' "$dir/err" && [ ! -e "$dir/stopped" ]
+}
+check 'stopped while its statements are tested: exit 130, and a line' stopped
+
 # ---- a baseline: exit 0 if nothing is worse ------------------------------------------------------
 
 questions contention crash-holder
@@ -122,19 +131,19 @@ compared() { # EXIT FIRST_LINE OPTION...
 }
 check 'as bad as in a folder: exit 0' compared 0 "^no worse than $then; stuck: " --baseline "$then"
 sed 's|<testcase classname="crash-holder" name="local@none none" time="[0-9.]*">|<testcase classname="crash-holder" name="local@none none"/><testcase classname="x" name="y">|' "$dir/then.xml" >"$dir/better.xml"
-known() { # FAILURES FILE: how many failures it has, and whether the one that is known stands there
-  python3 - "$1" "$2" <<'EOF'
+known() { # FAILURES ERRORS FILE: how many it has, and whether the failure that is known stands there
+  python3 - "$1" "$2" "$3" <<'EOF'
 import sys, xml.etree.ElementTree as xml
-suite = xml.parse(sys.argv[2]).getroot()[0]
+suite = xml.parse(sys.argv[3]).getroot()[0]
 notes = [(case.get("classname"), case.findtext("system-out").split(":")[:2]) for case in suite if case.find("system-out") is not None]
-sys.exit((suite.get("failures"), suite.get("errors"), notes) != (sys.argv[1], "0", [] if sys.argv[1] == "1" else [("crash-holder", ["known", " stuck"])]))
+sys.exit((suite.get("failures"), suite.get("errors"), notes) != (sys.argv[1], sys.argv[2], [] if sys.argv[1] == "1" else [("crash-holder", ["known", " stuck"])]))
 EOF
 }
 check 'as bad as in a JUnit file: exit 0' compared 0 "^no worse than $dir/then.xml; stuck: " --baseline "$dir/then.xml" --junit "$dir/now.xml"
-check 'and its own JUnit file has no failure, but says what is known' known 0 "$dir/now.xml"
+check 'and its own JUnit file has no failure, but says what is known' known 0 0 "$dir/now.xml"
 check 'and is a baseline in which that is known' compared 0 "^no worse than $dir/now.xml; stuck: " --baseline "$dir/now.xml"
 check 'worse than a JUnit file: exit 3, and what' compared 3 "^worse than $dir/better.xml in 1: crash-holder is stuck, there safe; stuck: " --baseline "$dir/better.xml" --junit "$dir/worse.xml"
-check 'and its own JUnit file fails' known 1 "$dir/worse.xml"
+check 'and its own JUnit file fails, with an error for what is not asked any more' known 1 1 "$dir/worse.xml"
 
 # A machine that cannot put a question any more has not shown that nothing is worse.
 questions crash-holder partition
@@ -150,9 +159,10 @@ check 'it is said before the verdict' verdict "^not asked in 1 that $both has an
 check 'its folder says so, too' folder_agrees
 check 'and its JUnit file has an error' grep -q '<error type="skipped" message="cutting links needs network namespaces' "$dir/away.xml"
 questions crash-holder
-judge redis-token@redis --baseline "$both"
+judge redis-token@redis --baseline "$both" --junit "$dir/gone.xml"
 check 'a question that is gone, and answered there: exit 5' ends_with 5
 check 'it is said which' verdict "^not asked in 1 that $both has an answer for: partition on redis-token@redis; "
+check 'and its JUnit file has an error' grep -q '<error type="gone" message="not asked here, but answered in ' "$dir/gone.xml"
 questions contention crash-holder
 
 refused() { # EXIT PATTERN ARGUMENT...
