@@ -108,7 +108,7 @@ static const struct lb_cli_option table[] = {
      "your expectation where the scenario has none: safe, violated, stuck or delayed; GUARD=VERDICT for one guard"},
     {"--baseline", NULL, TEXT, LB_ARG_JUDGE, "FILE",
      "exit 0 if nothing is worse than there: the JUnit file, or the results folder, of an earlier judge", AT(baseline)},
-    {"--junit", NULL, TEXT, LB_ARG_RUN | LB_ARG_JUDGE, "FILE",
+    {"--junit", NULL, TEXT, LB_ARG_RUN | LB_ARG_JUDGE | LB_ARG_MERGE, "FILE",
      "writes a JUnit file for CI, too: a testcase per cell (docs/commands.md)", AT(junit)},
     {"--strict", NULL, FLAG, LB_ARG_RUN, NULL,
      "a lock of --plugin or --exec that is not as predicted from its facts fails the run (default: it is only said)",

@@ -59,15 +59,17 @@ static int call_again(const struct lb_args *args, const json_t *head, const char
   const struct lb_cli_command *command = argv[0] ? lb_cli_command_find(argv[0]) : NULL;
   if (!command || !(command->takes & (LB_ARG_RUN | LB_ARG_JUDGE)))
     return lb_complain(LB_EXIT_USAGE, "%s/resume.json: expected the arguments of a run, a suite or a judge", folder);
-  if (chdir(json_string_value(json_object_get(head, "cwd"))) < 0)
-    return lb_complain(LB_EXIT_USAGE, "%s: the folder where it was started is gone: %s: %s", folder,
-                       json_string_value(json_object_get(head, "cwd")), strerror(errno));
+  const char *cwd = json_string_value(json_object_get(head, "cwd"));
+  if (chdir(cwd) < 0 && !merged) /* shards may come from other machines: of files that they name, those here are read */
+    return lb_complain(LB_EXIT_USAGE, "%s: the folder where it was started is gone: %s: %s", folder, cwd,
+                       strerror(errno));
   struct lb_args again;
   int r = lb_args_parse(argc, argv, command->takes, &again);
   if (r != 0) return LB_EXIT_USAGE;
   again.resumed = merged ? NULL : folder;
   again.merged = merged;
   again.out = merged ? args->out : NULL;
+  if (merged) again.junit = args->junit; /* that of a shard stays what it is */
   again.shard = shard;
   again.has_seed = true;
   again.seed = (uint64_t)json_integer_value(json_object_get(head, "seed"));
@@ -166,10 +168,18 @@ static int check_shards(const struct shards *s, json_t *const head[]) {
   return 0;
 }
 
+/* From the folder that the user is in. `path` may be NULL. */
+static const char *absolute(const char *path, char buf[PATH_MAX]) {
+  char cwd[PATH_MAX];
+  if (!path || path[0] == '/' || !getcwd(cwd, sizeof cwd)) return path;
+  snprintf(buf, PATH_MAX, "%.*s/%s", PATH_MAX / 2, cwd, path);
+  return buf;
+}
+
 static int merge(const struct lb_args *args, const struct shards *s, json_t *head[]) {
   struct lb_error err;
   struct lb_args here = *args;
-  char out[PATH_MAX], cwd[PATH_MAX];
+  char out[PATH_MAX], junit[PATH_MAX];
   for (size_t i = 0; i < s->count; i++)
     if (!(head[i] = lb_journal_read(s->folder[i], &err)))
       return lb_cli_is_run_folder(s->folder[i])
@@ -179,10 +189,8 @@ static int merge(const struct lb_args *args, const struct shards *s, json_t *hea
                  : lb_complain(LB_EXIT_USAGE, "merge %s", err.text);
   int code = check_shards(s, head);
   if (code) return code;
-  if (args->out && args->out[0] != '/' && getcwd(cwd, sizeof cwd)) {
-    snprintf(out, sizeof out, "%.*s/%s", PATH_MAX / 2, cwd, args->out);
-    here.out = out;
-  }
+  here.out = absolute(args->out, out);
+  here.junit = absolute(args->junit, junit);
   return call_again(&here, head[0], s->folder[0], (const char *const *)s->folder);
 }
 

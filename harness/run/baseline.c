@@ -253,22 +253,25 @@ static bool plans_question(const struct lb_plan *plan, const struct row *row) {
   return false;
 }
 
-/* Answers there to questions that are not in the plan: servers that this machine has no more, scenarios that are gone.
- * Not those of servers that the user left out, of a guard, or about a statement: these have a blank in their name. */
-static void compare_rest(const struct lb_baseline *b, const struct lb_plan *plan, bool chosen, struct lb_worse *ret) {
-  for (size_t i = 0; b->of_judge && i < b->count; i++) {
-    const struct row *row = &b->row[i];
+/* Not those of servers that the user left out, of a guard, or about a statement: these have a blank in their name. */
+const char *lb_baseline_gone(const struct lb_baseline *b, const struct lb_plan *plan, size_t *at, const char **system) {
+  while (b->of_judge && *at < b->count) {
+    const struct row *row = &b->row[(*at)++];
     if (row->rank == UNKNOWN || strchr(row->name, ' ') || plans_question(plan, row)) continue;
-    if (chosen && !plans_system(plan, row->name)) continue;
-    if (ret->away++ == 0) snprintf(ret->first_away, sizeof ret->first_away, "%s on %s", row->what, row->name);
+    if (plan->judging->chosen && !plans_system(plan, row->name)) continue;
+    *system = row->name;
+    return row->what;
   }
+  return NULL;
 }
 
 void lb_baseline_compare(const struct lb_baseline *b, const struct lb_tally *tally, const struct lb_judging *judging,
                          struct lb_worse *ret) {
   *ret = (struct lb_worse){0};
   for (size_t i = 0; i < tally->plan->cell_count; i++) compare_cell(b, &tally->cells[i], ret);
-  compare_rest(b, tally->plan, judging->chosen, ret);
+  const char *question, *system;
+  for (size_t at = 0; (question = lb_baseline_gone(b, tally->plan, &at, &system));)
+    if (ret->away++ == 0) snprintf(ret->first_away, sizeof ret->first_away, "%s on %s", question, system);
   for (int i = 0; i < judging->statements && i < LB_STATEMENTS_MAX; i++) {
     const char *text = judging->statement[i].text;
     if (judging->statement[i].holds || lb_baseline_failed(b, judging->check, text) || ret->count++) continue;

@@ -30,6 +30,12 @@ enum lb_versus lb_baseline_versus(const struct lb_baseline *baseline, const stru
 /* Whether a statement of the contract failed there, too. `check`: of struct lb_judging. */
 bool lb_baseline_failed(const struct lb_baseline *baseline, const char *check, const char *statement);
 
+/* The next question, from *at on, that has an answer there and is not in this plan, which is judged: its servers are not
+ * on this machine any more, or its scenario is gone. `ret_system`: of whom it was asked. Both live as long as the
+ * baseline. NULL: there is none left. */
+const char *lb_baseline_gone(const struct lb_baseline *baseline, const struct lb_plan *plan, size_t *at,
+                             const char **ret_system);
+
 struct lb_worse {
   int count, open, away; /* cells of that outcome; failed statements are in count, questions that are gone in away */
   char first[200], first_open[120], first_away[380];

@@ -134,6 +134,24 @@ static void put_statements(const struct lb_judging *j, FILE *out) {
   }
 }
 
+/* What has an answer in the baseline and is not asked any more. How many; out may be NULL. */
+static size_t put_gone(const struct lb_plan *plan, FILE *out) {
+  const struct lb_baseline *baseline = plan->judging ? plan->judging->baseline : NULL;
+  const char *question, *system;
+  size_t count = 0;
+  for (size_t at = 0; baseline && (question = lb_baseline_gone(baseline, plan, &at, &system)); count++) {
+    if (!out) continue;
+    fputs("  <testcase classname=\"", out);
+    put_text(question, out);
+    fputs("\" name=\"", out);
+    put_text(system, out);
+    fputs(" none\" time=\"0\">\n   <error type=\"gone\" message=\"not asked here, but answered in ", out);
+    put_text(lb_baseline_path(baseline), out);
+    fputs("\"/>\n  </testcase>\n", out);
+  }
+  return count;
+}
+
 int lb_junit_write(const struct lb_tally *tally, const char *dir, const char *path) {
   const struct lb_judging *judging = tally->plan->judging;
   bool safety = judging;
@@ -150,12 +168,15 @@ int lb_junit_write(const struct lb_tally *tally, const char *dir, const char *pa
   fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n", out);
   for (int i = 0; judging && i < judging->statements && i < LB_STATEMENTS_MAX; i++)
     told++, count[end_of_statement(judging, i)]++;
+  size_t gone = put_gone(tally->plan, NULL);
   fprintf(out, " <testsuite name=\"%s\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\"",
-          safety ? LB_JUNIT_OF_JUDGE : "lockbench", told, count[FAILED], count[OPEN] + count[AWAY], count[SKIPPED]);
+          safety ? LB_JUNIT_OF_JUDGE : "lockbench", told + gone, count[FAILED], count[OPEN] + count[AWAY] + gone,
+          count[SKIPPED]);
   fprintf(out, " time=\"%.3f\">\n", seconds);
   for (size_t i = 0; i < cells; i++)
     if (!is_left_out(&tally->cells[i], safety)) put_cell(tally, i, safety, dir, out);
   if (judging) put_statements(judging, out);
+  put_gone(tally->plan, out);
   fputs(" </testsuite>\n</testsuites>\n", out);
   return lb_files_close_written(out);
 }

@@ -98,6 +98,10 @@ with tempfile.TemporaryDirectory() as scratch:
     code, out, err = call("run", "asked-twice.ini", "-b", "local@none", "--junit", "no/such/folder.xml", "-o", "none")
     tap.check("a file that cannot be written is refused before anything runs",
               [f"exit {code}, {err}"] * (code != 2 or err.count("\n") != 1 or "--junit no/such/folder.xml" not in err or (folder / "none").exists()))
+    (folder / "kept.xml").write_text("of a run before", encoding="utf-8")
+    code, _, err = call("run", "asked-twice.ini", "-b", "local@none", "--junit", "kept.xml", "-o", "run")
+    tap.check("a run that is refused leaves the file as it was",
+              [f"exit {code}, {err}"] * (code != 2 or (folder / "kept.xml").read_text(encoding="utf-8") != "of a run before"))
     code, out, _ = call("judge", "local", "--json", "--junit", "judge.xml", "-o", "judged")
     cells = json.loads(out)
     ends, wrong = read("judge.xml")

@@ -9,6 +9,7 @@ import csv
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -75,6 +76,26 @@ def merged():
         yield "the merged run is not whole"
 
 
+def of_another_machine():
+    """The folder where the first shard was started is not here. Its own JUnit file is not that of the whole."""
+    away = folder / "away"
+    away.mkdir()
+    (away / "steps.ini").write_text(STEPS)
+    for index in "12":
+        subprocess.run([LOCKBENCH, "run", "restart-node", "contention", "-b", "local@none", "-n", "1", "-s", "duration_s=1", "--seed", "7", "--shard", f"{index}/2", "-o", folder / "collected", "--junit", folder / f"{index}.xml"],
+                       cwd=away, capture_output=True, check=False, stdin=subprocess.DEVNULL)
+    shutil.rmtree(away)
+    before = (folder / "1.xml").read_text()
+    said = json.loads((folder / "collected/shard-1-of-2/run.json").read_text())["exit_meaning"]
+    done = call("merge", "collected", "-o", "together", "--junit", "all.xml")
+    if not (folder / "all.xml").exists() or not (folder / "together").exists():
+        yield f"exit {done.returncode}: {done.stderr}"
+    if (folder / "1.xml").read_text() != before:
+        yield "the file of a shard was written"
+    if "shard" not in said:
+        yield f"exit_meaning of a shard: {said}"
+
+
 def engine():
     for rank in "01":
         done = run("-o", "mpi", OMPI_COMM_WORLD_RANK=rank, OMPI_COMM_WORLD_SIZE="2", PMIX_NAMESPACE="job-9")
@@ -121,6 +142,7 @@ with tempfile.TemporaryDirectory() as name:
     (folder / "steps.ini").write_text(STEPS)
     (folder / "again.ini").write_text(STEPS)
     tap.check("shards, merged, are the run of one process", list(merged()))
+    tap.check("shards from elsewhere are merged, and a shard's own files stay", list(of_another_machine()))
     tap.check("an engine's variables make shards of one seed", list(engine()))
     tap.check("a missing shard is named, and the run can go on", list(a_missing_one()))
     tap.check("what does not fit is refused in one line", list(what_does_not_fit()))
