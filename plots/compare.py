@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""compare.py [--json] [--anyway] A B | RUN - what run B did faster or slower than run A, and which verdicts of A it did not reproduce; or of one run the variants of a
+"""compare.py [--json] [--anyway] A B | RUN - what run B did faster or slower than run A, and which verdicts of A it did not reproduce, also on servers of another origin
+(`redis-token@redis:trixie` where A has `redis-token@redis`); or of one run the variants of a
 scenario beside the first of them, and servers of another version beside the first (`-b redis-token@redis,redis-token@redis:valkey-9.1`), and their verdicts.
 
 Only trials that were decided safe count, and whose rate had settled: what did not exclude has no speed. The words follow from the interval alone, which knows the spread of the repeats of a run. It
@@ -60,6 +61,7 @@ class Side:
             self._take(place, {s["name"]: s for s in run["scenarios"]}, number)
         self.scenarios = {s["name"]: s for s in self.run["scenarios"]}
         self.cells = {(c["scenario"], c["system"], c["guard"]): c for c in self.run["cells"]}
+        self.systems = dict.fromkeys(c["system"] for c in self.run["cells"])
 
     def _take(self, place, scenarios, number):
         if run_folder.only_verdicts(place):
@@ -79,11 +81,17 @@ class Side:
         first = next((s["name"] for s in self.run["scenarios"] if base and s.get("base") == base), None)
         return None if first == name else first
 
-
     def first_version(self, system):
         """The first system of the same name but for the origin of its servers; None for that one itself."""
-        first = next((s for _, s, _ in self.cells if _before_origin(s) == _before_origin(system)), system)
+        first = self._first_like(system)
         return None if first == system else first
+
+    def like(self, system):
+        """This one, or where the run has not got it the first of the same name on servers of another origin."""
+        return system if system in self.systems else self._first_like(system)
+
+    def _first_like(self, system):
+        return next((s for s in self.systems if _before_origin(s) == _before_origin(system)), system)
 
 
 def _before_origin(system):
@@ -314,7 +322,7 @@ def compare_verdicts(c, a, b):
         compare_rounds(c, a, b)
         return
     for (scenario, system, guard), cell in b.cells.items():
-        first = system if a is not b else b.first_version(system)
+        first = a.like(system) if a is not b else b.first_version(system)
         key, other_key = (scenario, system, guard), (scenario, first, guard)
         other = a.cells.get(other_key)
         if not first or not other:
@@ -329,7 +337,7 @@ def compare_verdicts(c, a, b):
 def beside(a, b, cell):
     """The cell that this one is compared with; None = it is the first of its kind."""
     if a is not b:
-        return cell
+        return (cell[0], a.like(cell[1]), *cell[2:])
     system, scenario = b.first_version(cell[1]), b.first_variant(cell[0])
     if system:
         return (cell[0], system, *cell[2:])
@@ -347,8 +355,9 @@ def compare(a, b):
             compare_cell(c, a, other, b, cell)
         else:
             c.left_out[f"{'.'.join(cell[:3])}, {clients(cell)}: A did not measure it"] = None
+    met = {beside(a, b, cell) for cell in b.groups}
     for cell in a.groups if a is not b else ():
-        if cell not in b.groups:
+        if cell not in met:
             c.left_out[f"{'.'.join(cell[:3])}, {clients(cell)}: B did not measure it"] = None
     if c.rows and a is not b:
         c.differs |= dict.fromkeys(runs_differ(a, b, c.rows))

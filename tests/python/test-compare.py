@@ -107,7 +107,15 @@ def versions():
     tap.check("a verdict that a version changes is named with both versions, an undecided cell is not", equal(
         [(r["scenario"], r["a"]["servers"], r["a"]["verdict"], r["a"]["count"], r["b"]["servers"], r["b"]["verdict"], r["b"]["count"]) for r in c.verdicts], [("fault", "s 1", "violated", 5, "s 2", "safe", 5)]))
     tap.check("those that agree are counted", equal(c.same_verdicts, 1))
-    tap.check("the speed of a version stands beside that of the first", equal([(r.a_cell[1], r.b_cell[1], r.difference) for r in c.rows if r.metric == "grants_per_s"], [("x@y", "x@y:new", "faster")]))
+    faster = [("x@y", "x@y:new", "faster")]
+    tap.check("the speed of a version stands beside that of the first", equal([(r.a_cell[1], r.b_cell[1], r.difference) for r in c.rows if r.metric == "grants_per_s"], faster))
+    steps = [load(), {"name": "fault", "steps": ["kill primary"]}]
+    a = compare.Side(write(os.path.join(Place().dir, "a"), five(), steps, cells=[cells[0], cells[2]], servers={"y": "s 1"}))
+    b = compare.Side(write(os.path.join(Place().dir, "b"), five(("load", "x@y:new", "none", "4"), 2000), steps, cells=[cells[1], cells[3]], servers={"y:new": "s 2"}))
+    c = compare.compare(a, b)
+    tap.check("a run on servers of another origin is compared with the one on those of the machine", equal(
+        ([(r["scenario"], r["a"]["servers"], r["b"]["servers"]) for r in c.verdicts], c.same_verdicts, [(r.a_cell[1], r.b_cell[1], r.difference) for r in c.rows if r.metric == "grants_per_s"], list(c.left_out)),
+        ([("fault", "s 1", "s 2")], 1, faster, [])))
 
 
 def verdicts():
