@@ -50,11 +50,12 @@ def outcomes_of(run, run_dir):
 def rows_of(run, speed, outcomes):
     """A row per system, and the core: the scenarios that all of these were decided in."""
     clients = max([c for c in speed.clients if c <= CLIENTS] or speed.clients[:1])
-    drawn, rows = [s for s in speed.systems if speed.values(s, clients, "handoffs_per_s") and outcomes.get(s)], []
+    rates = {s: speed.values(s, clients, "handoffs_per_s") for s in speed.systems}
+    drawn, rows = [s for s in speed.systems if rates[s] and median_interval(rates[s])[0] and outcomes.get(s)], []
     styles = style.Styles(run, drawn)
     core = set.intersection(*(set(outcomes[s]) for s in drawn)) if drawn else set()
     for system in drawn if core else ():
-        values = speed.values(system, clients, "handoffs_per_s")
+        values = rates[system]
         verdicts = [v for scenario, v in outcomes[system].items() if scenario in core]
         more = [v for scenario, v in outcomes[system].items() if scenario not in core]
         counts = {v: verdicts.count(v) for v in DECIDED}

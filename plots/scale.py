@@ -14,7 +14,7 @@ import figure
 import style
 from bootstrap import LEAST_REPEATS, median_interval
 from scaling import COUNTS, TIMES, label_axis, legend, legend_room
-from speed import POLLS, TAIL_SAMPLES, has_tail, loads, measured, trials_of
+from speed import POLLS, TAIL_SAMPLES, counted, has_tail, loads, measured, trials_of
 
 METRICS = ("grants_per_s", "of_floor", "handoff_p50_us", "handoff_p99_us", "client_kb")
 COLUMNS = ("system", "style", "driver", "keys", "clients", "repeats", *(f"{metric}{end}" for metric in METRICS for end in ("", "_low", "_high")))
@@ -51,7 +51,7 @@ def rows_of(run_dir, run):
     for (system, driver, keys, clients), repeats in sorted(groups.items()):
         row = {"system": system, "driver": driver, "keys": keys, "clients": clients, "repeats": len(repeats)}
         for metric in METRICS:
-            values = [t[metric] for t in repeats if t[metric]]
+            values = counted(t[metric] for t in repeats)
             if values:
                 row |= dict(zip((metric, f"{metric}_low", f"{metric}_high"), median_interval(values)))
         rows.append(row)

@@ -66,10 +66,15 @@ def has_tail(row):
 
 
 def _handoffs_per_s(row):
-    """None where nothing changed hands: an axis of decades has no place for 0."""
     if row["handoffs_per_s"]:
-        return float(row["handoffs_per_s"]) or None
-    return row["handoffs"] / row["grants"] * row["grants_per_s"] if row["handoffs"] else None
+        return float(row["handoffs_per_s"])
+    return row["handoffs"] / row["grants"] * row["grants_per_s"] if row["handoffs"] else 0.0
+
+
+def counted(values):
+    """Those that are known: a repeat in which nothing changed hands counts as 0 beside others, and none is there if it was so in all, as of locks of one's own."""
+    known = [value for value in values if value is not None]
+    return known if any(known) else []
 
 
 class Speed:
@@ -118,7 +123,7 @@ class Speed:
         return (0, -median_interval(values)[0], system) if values else (1, 0, system)
 
     def values(self, system, clients, metric):
-        return [r[metric] for r in self.repeats.get((system, clients), ()) if r[metric]]
+        return counted(r[metric] for r in self.repeats.get((system, clients), ()))
 
     def rows(self, system, clients, metrics, named):
         """Of one system at one number of clients, as dicts with what `named` has: a row per repeat, and behind them one of the medians with the ends of their
@@ -132,7 +137,7 @@ class Speed:
             values = self.values(system, clients, metric)
             if values:
                 median |= dict(zip((metric, f"{metric}_low", f"{metric}_high"), median_interval(values)))
-        return [named | {"repeat": int(r["trial"] or 0)} | {m: r[m] or None for m in metrics} for r in repeats] + [median]
+        return [named | {"repeat": int(r["trial"] or 0)} | {m: r[m] or None for m in metrics} for r in repeats] + [median]  # an axis of decades has no place for 0
 
     def locks(self):
         """What the clients want, for a label."""

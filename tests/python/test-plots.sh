@@ -118,6 +118,7 @@ holds 'a guard that makes a violated lock safe is marked as a change' \
 holds 'a guard that a lock cannot have is no change, and says why' \
   grep -q '^redis-token@redis,pause,fence,skipped,.*,false,redis-token grants no fence' "$work/first/figures/guard-table.csv"
 holds 'intervals are those that are known' "$python" "$root/tests/data/plots/bootstrap_values.py"
+holds 'a repeat without a hand-off counts as 0' "$python" "$root/tests/data/plots/counted_values.py"
 holds 'no label covers another one' "$python" "$root/tests/data/plots/label_places.py"
 count() { # count VERDICT: cells without a guard that have it, and the box in the legend
   "$python" - "$1" "$work/first/run.json" <<'END'
