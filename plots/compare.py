@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""compare.py [--json] [--anyway] A B | RUN - what run B did faster or slower than run A, and which verdicts of A it did not reproduce, also on servers of another origin
+"""compare.py [--json | --markdown] [--anyway] A B | RUN - what run B did faster or slower than run A, and which verdicts of A it did not reproduce, also on servers of another origin
 (`redis-token@redis:trixie` where A has `redis-token@redis`); or of one run the variants of a
 scenario beside the first of them, and servers of another version beside the first (`-b redis-token@redis,redis-token@redis:valkey-9.1`), and their verdicts.
 
@@ -424,6 +424,16 @@ def tell(c, sides):
               " It knows nothing of what changed on the machine between two runs.")
 
 
+def tell_markdown(c):
+    """The verdicts that differ, as a table of a page."""
+    print(f"{len(c.verdicts)} of {len(c.verdicts) + c.same_verdicts + c.races} cells have another verdict, and {c.races} in which a race decides.\n")
+    print("| scenario | lock | servers | verdict | otherwise |\n|---|---|---|---|---|")
+    for row in c.verdicts:
+        a, b = row["a"], row["b"]
+        scenario = f"`{row['scenario']}`" + ("" if row["guard"] == "none" else f" under `{row['guard']}`")
+        print(f"| {scenario} | `{a['system']}` | {a['servers']}; {b['servers']} | {a['verdict']} {a['count']} of {a['decided']} | {b['verdict']} {b['count']} of {b['decided']} |")
+
+
 def tell_json(c):
     rows = [{"scenario": r.b_cell[0], "beside": r.a_cell[0], "beside_system": r.a_cell[1], "system": r.b_cell[1], "guard": r.b_cell[2], "clients": int(r.b_cell[3]), "metric": r.metric,
              "unit": UNITS[r.metric], "a": r.a, "b": r.b, "a_repeats": r.a_repeats, "b_repeats": r.b_repeats, "paired": r.paired, "ratio": r.ratio, "low": r.low,
@@ -439,8 +449,9 @@ def refuse(*lines):
 
 
 def main():
-    parser = argparse.ArgumentParser(usage="compare.py [--json] [--anyway] A B | RUN")
+    parser = argparse.ArgumentParser(usage="compare.py [--json | --markdown] [--anyway] A B | RUN")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--anyway", action="store_true")
     parser.add_argument("folder", nargs="+")
     args = parser.parse_args()
@@ -462,6 +473,8 @@ def main():
         return refuse(*(f"differs: {line}" for line in c.differs), "not compared: the runs differ in machine or settings; --anyway compares them all the same")
     if args.json:
         tell_json(c)
+    elif args.markdown:
+        tell_markdown(c)
     else:
         tell(c, sides)
     if c.count("slower") or c.verdicts:
