@@ -5,8 +5,8 @@
  *
  * Token regressions: the service draws the number of a grant somewhere between the question and the answer, and answers
  * may overtake each other on their way. So a number is too small only beside those that had been granted before it was
- * asked for. But the largest so far never belongs to two clients, in any order of requests. It may be told again to a
- * client that is granted again what it holds.
+ * asked for. But no number ever belongs to two clients, in any order of requests. It may be told again to a client that
+ * is granted again what it holds.
  */
 
 #include "check_sweep.h"
@@ -23,16 +23,20 @@ struct fence { /* the largest one so far; or none */
   uint64_t number;
 };
 
+struct numbered { /* a grant with a number */
+  uint32_t key, client;
+  uint64_t number;
+  size_t at;            /* its place among them */
+  bool shared, settled; /* it is a regression already, or surely none */
+};
+
 struct fences {
-  bool granted;         /* whether it was */
-  uint32_t last_client; /* of the latest grant */
-  bool last_shared;     /* the same */
-  bool unused;          /* it was a hand-off, and its client has not written since */
-  struct granted {
-    struct fence fence; /* the largest that was granted ... */
-    uint32_t client;    /* ... and who had it first */
-  } any, exclusive;     /* of all grants; of those that are not shared */
-  struct fence seen;    /* by the resource */
+  bool granted;                /* whether it was */
+  uint32_t last_client;        /* of the latest grant */
+  bool last_shared;            /* the same */
+  bool unused;                 /* it was a hand-off, and its client has not written since */
+  struct fence any, exclusive; /* the largest of all grants; of those that are not shared */
+  struct fence seen;           /* by the resource */
 };
 
 struct ask { /* the latest one of a client for a key, and its hold */
@@ -47,6 +51,8 @@ struct order {
   struct fences *keys;
   struct lb_pairs numbers;
   struct ask *asks; /* by number of the pair */
+  struct numbered *grants;
+  size_t grant_count;
 };
 
 /* What is known of this client's asking for this key. */
@@ -62,8 +68,8 @@ static struct ask *find_ask(struct order *o, const struct lb_event *e) {
 static void note_ask(struct order *o, const struct lb_event *e) {
   struct ask *ask = find_ask(o, e);
   ask->any = true;
-  ask->any_before = o->keys[e->key].any.fence;
-  ask->exclusive_before = o->keys[e->key].exclusive.fence;
+  ask->any_before = o->keys[e->key].any;
+  ask->exclusive_before = o->keys[e->key].exclusive;
 }
 
 static void note_end(struct order *o, const struct lb_event *e) {
@@ -83,20 +89,52 @@ static void note_hold(struct ask *ask, const struct lb_event *e) {
   if (e->flags & LB_EVF_FENCE) ask->held = (struct fence){true, e->fence};
 }
 
+/* One more grant of a hold, with its number. */
+static bool is_told_again(const struct ask *ask, const struct lb_event *e) {
+  return ask->depth > 0 && ask->held.any && ask->held.number == e->fence;
+}
+
 /* A client of which no question is known asked when it was granted. Readers may have one number, or be
  * told theirs in any order: a shared grant is held against the exclusive ones alone. */
 static bool is_regression(const struct fences *k, const struct ask *ask, const struct lb_event *e) {
   bool shared = e->flags & LB_EVF_SHARED;
-  const struct granted *others = shared ? &k->exclusive : &k->any;
-  if (ask->depth > 0 && ask->held.any && ask->held.number == e->fence) return false;
-  struct fence before = !ask->any ? others->fence : shared ? ask->exclusive_before : ask->any_before;
-  if (before.any && e->fence <= before.number) return true;
-  return others->fence.any && e->fence == others->fence.number && e->client != others->client;
+  struct fence before = shared     ? (ask->any ? ask->exclusive_before : k->exclusive)
+                        : ask->any ? ask->any_before
+                                   : k->any;
+  return before.any && e->fence <= before.number;
 }
 
-static void keep_largest(struct granted *granted, const struct lb_event *e) {
-  if (granted->fence.any && e->fence <= granted->fence.number) return;
-  *granted = (struct granted){{true, e->fence}, e->client};
+static void keep_largest(struct fence *largest, const struct lb_event *e) {
+  if (!largest->any || e->fence > largest->number) *largest = (struct fence){true, e->fence};
+}
+
+static void keep_grant(struct order *o, const struct lb_event *e, bool settled) {
+  size_t at = o->grant_count;
+  LB_APPEND(o->grants, o->grant_count) =
+      (struct numbered){e->key, e->client, e->fence, at, e->flags & LB_EVF_SHARED, settled};
+}
+
+static int by_number(const void *left, const void *right) {
+  const struct numbered *a = left, *b = right;
+  if (a->key != b->key) return a->key < b->key ? -1 : 1;
+  if (a->number != b->number) return a->number < b->number ? -1 : 1;
+  return a->at < b->at ? -1 : a->at > b->at;
+}
+
+/* A number that another client had first. Readers may share one: a shared grant is held against the exclusive ones. */
+static uint64_t count_twice_given(struct order *o) {
+  uint64_t count = 0;
+  if (o->grant_count) qsort(o->grants, o->grant_count, sizeof *o->grants, by_number);
+  for (size_t begin = 0, end; begin < o->grant_count; begin = end) {
+    const struct numbered *any = &o->grants[begin], *exclusive = NULL;
+    for (end = begin; end < o->grant_count && o->grants[end].key == any->key && o->grants[end].number == any->number;
+         end++) {
+      const struct numbered *grant = &o->grants[end], *first = grant->shared ? exclusive : any;
+      count += !grant->settled && first && first->client != grant->client;
+      if (!grant->shared && !exclusive) exclusive = grant;
+    }
+  }
+  return count;
 }
 
 /* A number that is not the largest leaves that as it is: every later grant that is not above it is
@@ -113,7 +151,11 @@ static void count_grant(struct lb_check *c, struct order *o, const struct lb_eve
   k->last_client = e->client;
   k->last_shared = e->flags & LB_EVF_SHARED;
   struct ask *ask = find_ask(o, e);
-  if (e->flags & LB_EVF_FENCE && o->permits[e->key] == 1) c->token_regressions += is_regression(k, ask, e);
+  if (e->flags & LB_EVF_FENCE && o->permits[e->key] == 1) {
+    bool again = is_told_again(ask, e), counted = !again && is_regression(k, ask, e);
+    c->token_regressions += counted;
+    keep_grant(o, e, counted || again);
+  }
   note_hold(ask, e);
   ask->any = false;
   if (!(e->flags & LB_EVF_FENCE)) return;
@@ -197,8 +239,10 @@ static void note_unavailable(const struct lb_history *history, struct lb_check *
 void lb_check_order(const struct lb_history *history, const uint64_t *permits, struct lb_check *c) {
   struct order o = {.permits = permits, .keys = lb_need(calloc(history->keys.count + 1, sizeof *o.keys))};
   for (size_t i = 0; i < history->count; i++) look_at(c, &o, history, &history->events[i]);
+  c->token_regressions += count_twice_given(&o);
   note_unavailable(history, c);
   free(o.keys);
   free(o.asks);
+  free(o.grants);
   lb_pairs_clear(&o.numbers);
 }

@@ -386,8 +386,7 @@ static bool has_own_number(const struct scene *s, size_t i) {
 }
 
 /* Whether the number of grant i had been passed when it was asked for (no question since its client's grant before:
- * when it was granted), or is
- * the largest so far and another client's. Readers' numbers say nothing about a reader's. */
+ * when it was granted), or was another client's first. Readers' numbers say nothing about a reader's. */
 static bool has_old_number(const struct scene *s, size_t i) {
   const struct lb_event *e = s->h->events, *owner = NULL;
   size_t asked = i;
@@ -396,13 +395,13 @@ static bool has_old_number(const struct scene *s, size_t i) {
     if (e[j].kind == LB_EV_ACQUIRE && e[j].client == e[i].client && e[j].key == e[i].key) asked = j;
     if (grants(&e[j], e[i].key) && e[j].client == e[i].client) asked = i; /* the question was answered */
     if (!grants(&e[j], e[i].key) || !(e[j].flags & LB_EVF_FENCE) || e[i].flags & e[j].flags & LB_EVF_SHARED) continue;
-    if (!owner || e[j].fence > owner->fence) owner = &e[j];
+    if (!owner && e[j].fence == e[i].fence) owner = &e[j];
   }
   for (size_t j = 0; j < asked; j++)
     if (grants(&e[j], e[i].key) && e[j].flags & LB_EVF_FENCE && !(e[i].flags & e[j].flags & LB_EVF_SHARED) &&
         e[j].fence >= e[i].fence)
       return true;
-  return owner && owner->fence == e[i].fence && owner->client != e[i].client;
+  return owner && owner->client != e[i].client;
 }
 
 static void judge_grants(const struct scene *s, struct lb_check *c) {

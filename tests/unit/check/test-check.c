@@ -395,7 +395,10 @@ TEST(a_number_is_too_small_only_beside_those_granted_before_it_was_asked_for) {
       {EVENT(1, "a", "acquire") NUMBER(2, "b", 6) EVENT(3, "c", "acquire") NUMBER(4, "b", 9) NUMBER(5, "c", 7), 0},
       {EVENT(1, "a", "acquire") NUMBER(2, "a", 5) EVENT(3, "a", "release") EVENT(4, "b", "acquire") NUMBER(5, "b", 6)
            EVENT(6, "b", "release") NUMBER(7, "a", 4),
-       1} /* the question was answered by the first grant */};
+       1}, /* the question was answered by the first grant */
+      {EVENT(1, "a", "acquire") EVENT(2, "b", "acquire") EVENT(3, "c", "acquire") NUMBER(4, "b", 5) NUMBER(5, "c", 6)
+           NUMBER(6, "a", 5),
+       1} /* one number for two, and a larger one between */};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     check_text(cases[i].text);
     if (c.token_regressions != cases[i].regressions)
