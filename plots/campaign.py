@@ -26,7 +26,7 @@ CAMPAIGN_CAPTION = (
     " that was overrun, and at least one for each violated trial; of a lock that stands still there is no rate. "
     "Hand-offs: those after which the new holder's write was accepted. Per fault, one server meets as many faults"
     " as five together; if each server has as many, multiply what is within a lease by their number. In brackets:"
-    " 95 % intervals, which allow for trials that differ; the bound of a 0 takes faults as independent. A rate per hour or per 1000 needs 5 violations in 2 "
+    " 95 % intervals, which allow for trials that differ; the bound of a 0 or of all takes faults as independent. A rate per hour or per 1000 needs 5 violations in 2 "
     "trials, and 100 hand-offs where it is of these: fewer come in too few clusters to divide by. Without that "
     "the count stands alone: 2 (<30) is a count of 2 and a rate below 30, and 12 in 5 s, or 12 in 2 hand-offs, is"
     " no rate at all.")
