@@ -199,7 +199,7 @@ static void decide_violation(const struct lb_stage *s, const struct lb_check *ch
   if (expires(s) && is_stalled(s, out)) decide_stalled(out, "exclusion was lost");
   else if (unanswered_by(&s->history))
     decide(out, LB_UNDECIDED,
-           "exclusion was lost, but a renewal got no answer, and no fault was played: the machine stalled");
+           "exclusion was lost, but a renewal got no answer, and no fault was played: its server stood still");
   else if (scenario->proof_violated && !lb_evidence_observed(&s->history, role, scenario->proof_present))
     decide(out, LB_UNDECIDED, "exclusion was lost, but \"%s\" was not observed", scenario->proof_violated);
   else if (!is_violated(s->plan->guard, check, scenario->past_lease)) decide(out, LB_UNDECIDED, "%s", LB_CHECK_LATE);
