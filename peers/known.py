@@ -189,6 +189,14 @@ def loses():
     return found, asked
 
 
+def of_ours(peer):
+    """Our file of the same algorithm; a dash where its servers are others, and the file serves the rules alone."""
+    topology = re.search(r"topologies=([a-z]+)", peer["says"])[1]
+    service = {"sentinel": "redis", "cluster": "redis", "redlock": "redis"}
+    ours = peer["like"].partition("-")[0]
+    return f"`{peer['like']}`" if service.get(ours, ours) == service.get(topology, topology) else "–"
+
+
 def table(peers):
     """A row for each library that is no museum's."""
     (found, asked), rows = loses(), ["| library | algorithm | what goes wrong | its holder hears | page |", "|---|---|---|---|---|"]
@@ -199,7 +207,7 @@ def table(peers):
         wrong = "of %d: %s" % (len(asked.get(name, ())), "; ".join(wrong) or "nothing") if name in found else "not published yet"
         pages = ", ".join("[%d](../paper/findings/%s.md)" % pair for pair in enumerate(peer.get("page", "").split(), 1))
         hears = "a signal" if guard(peer) == "signal" else "nothing" + "".join(re.findall(r" \(.*\)$", peer["guard"]))
-        rows.append("| `%s` %s | `%s` | %s | %s | %s |" % (name, peer["version"], peer["like"], wrong, hears, pages))
+        rows.append("| `%s` %s | %s | %s | %s | %s |" % (name, peer["version"], of_ours(peer), wrong, hears, pages))
     return rows
 
 

@@ -64,7 +64,7 @@ const struct lb_protocol lb_maria_for_update = {
     .name = "maria-for-update",
     .summary = "MariaDB's SELECT ... FOR UPDATE NOWAIT in a transaction that stays open; COMMIT frees the row",
     .topologies = maria_topologies,
-    .needs = "mariadb >= 10.5",
+    .needs = "mariadb >= 10.6", /* SKIP LOCKED, by which an observer asks */
     .facts = "ends=transaction number=open lost=other ddl=commits",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
     .options = transaction_options,

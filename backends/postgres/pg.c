@@ -8,8 +8,9 @@
  * is told LB_UNKNOWN instead and drops the connection.
  *
  * Behind a pooler that shares server processes a statement may run on another one than the statement before it. So
- * nothing is left to the session: names carry their schema, and where a prepared statement is not the session's own,
- * all go unprepared from then on.
+ * no name and no prepared statement is left to the session: names carry their schema, and where a prepared statement is
+ * not the session's own, all go unprepared from then on. Its timeouts are: behind such a pooler they hold on one server
+ * process of many.
  */
 #include "pg.h"
 

@@ -16,7 +16,8 @@
  * the standby, too. Nor is a hold confirmed by a read once an extension of it was not answered: the longer lease may be
  * the primary's alone.
  *
- * A try may wait for a transaction that has changed this row and not committed yet; lock_timeout bounds that. It fails
+ * A try may wait for a transaction that has changed this row and not committed yet; lock_timeout bounds that, and
+ * behind a pooler of transactions the client's own limit. It fails
  * with -EAGAIN then: as long as no transaction has decided, no client is said to hold. That transaction may be an
  * earlier attempt of the same client, which was given up and waits for a standby.
  */

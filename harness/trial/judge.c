@@ -181,7 +181,7 @@ static void decide_stuck(const struct lb_stage *s, const struct lb_in_vain *last
 }
 
 /* True if a renewal got no answer in time although no fault was played: its server stood still, which is a fault that
- * nobody planned. */
+ * is not of the plan. */
 static bool unanswered_by(const struct lb_history *h) {
   bool unanswered = false;
   for (size_t i = 0; i < h->count; i++) {

@@ -159,7 +159,8 @@ def test_script(home):
     done = call(*script, "rm", "imag")
     check(done.returncode == 2 and "did you mean 'image'" in done.stderr, "rm: did-you-mean", done.stderr)
     check(call(*script, "rm", "image").returncode == 0 and not (home / "image").exists(), "rm removes")
-    for word, needle in (("forki", "did you mean 'forky'"), ("valky@forky", "did you mean 'valkey'"), ("--what", "expected RELEASE"), ("redis@7.2", "are had by version")):
+    for word, needle in (("forki", "did you mean 'forky'"), ("valky@forky", "did you mean 'valkey'"), ("--what", "expected RELEASE"), ("redis@7.2", "are had by version"),
+                         ("postgresql@12", "expected 13 or newer")):
         done = call(*script, word)
         check(done.returncode == 2 and needle in done.stderr, f"{word}: {needle}", done.stderr)
     for word, tool in (("etcd@3.6.16", "go"), ("postgresql@16", "npm"), ("zookeeper@3.9.5", "mvn")):
