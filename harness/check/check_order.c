@@ -23,13 +23,6 @@ struct fence { /* the largest one so far; or none */
   uint64_t number;
 };
 
-struct numbered { /* a grant with a number */
-  uint32_t key, client;
-  uint64_t number;
-  size_t at;            /* its place among them */
-  bool shared, settled; /* it is a regression already, or surely none */
-};
-
 struct fences {
   bool granted;                /* whether it was */
   uint32_t last_client;        /* of the latest grant */
@@ -40,7 +33,8 @@ struct fences {
 };
 
 struct ask { /* the latest one of a client for a key, and its hold */
-  bool any;  /* it has asked since its latest grant */
+  bool any;  /* it has asked since its latest grant ... */
+  size_t at; /* ... by this event */
   struct fence any_before, exclusive_before;
   uint64_t depth;    /* grants less releases, 0 = it holds nothing */
   struct fence held; /* the latest of this hold */
@@ -51,8 +45,7 @@ struct order {
   struct fences *keys;
   struct lb_pairs numbers;
   struct ask *asks; /* by number of the pair */
-  struct numbered *grants;
-  size_t grant_count;
+  const struct lb_history *history;
 };
 
 /* What is known of this client's asking for this key. */
@@ -68,6 +61,7 @@ static struct ask *find_ask(struct order *o, const struct lb_event *e) {
 static void note_ask(struct order *o, const struct lb_event *e) {
   struct ask *ask = find_ask(o, e);
   ask->any = true;
+  ask->at = (size_t)(e - o->history->events);
   ask->any_before = o->keys[e->key].any;
   ask->exclusive_before = o->keys[e->key].exclusive;
 }
@@ -94,47 +88,29 @@ static bool is_told_again(const struct ask *ask, const struct lb_event *e) {
   return ask->depth > 0 && ask->held.any && ask->held.number == e->fence;
 }
 
+/* Whether another client was granted this number first, since this one asked: what was granted before that has been
+ * looked at. A number above all others is not looked for, so this is rare. */
+static bool was_given(const struct order *o, const struct ask *ask, const struct lb_event *e) {
+  for (const struct lb_event *g = &o->history->events[ask->at]; g < e; g++)
+    if (g->kind == LB_EV_GRANTED && g->key == e->key && g->flags & LB_EVF_FENCE && g->fence == e->fence &&
+        !(g->flags & e->flags & LB_EVF_SHARED))
+      return g->client != e->client;
+  return false;
+}
+
 /* A client of which no question is known asked when it was granted. Readers may have one number, or be
  * told theirs in any order: a shared grant is held against the exclusive ones alone. */
-static bool is_regression(const struct fences *k, const struct ask *ask, const struct lb_event *e) {
+static bool is_regression(const struct order *o, const struct ask *ask, const struct lb_event *e) {
+  const struct fences *k = &o->keys[e->key];
   bool shared = e->flags & LB_EVF_SHARED;
-  struct fence before = shared     ? (ask->any ? ask->exclusive_before : k->exclusive)
-                        : ask->any ? ask->any_before
-                                   : k->any;
-  return before.any && e->fence <= before.number;
+  struct fence largest = shared ? k->exclusive : k->any, asked = shared ? ask->exclusive_before : ask->any_before;
+  struct fence before = ask->any ? asked : largest;
+  if (before.any && e->fence <= before.number) return true;
+  return largest.any && e->fence <= largest.number && was_given(o, ask, e);
 }
 
 static void keep_largest(struct fence *largest, const struct lb_event *e) {
   if (!largest->any || e->fence > largest->number) *largest = (struct fence){true, e->fence};
-}
-
-static void keep_grant(struct order *o, const struct lb_event *e, bool settled) {
-  size_t at = o->grant_count;
-  LB_APPEND(o->grants, o->grant_count) =
-      (struct numbered){e->key, e->client, e->fence, at, e->flags & LB_EVF_SHARED, settled};
-}
-
-static int by_number(const void *left, const void *right) {
-  const struct numbered *a = left, *b = right;
-  if (a->key != b->key) return a->key < b->key ? -1 : 1;
-  if (a->number != b->number) return a->number < b->number ? -1 : 1;
-  return a->at < b->at ? -1 : a->at > b->at;
-}
-
-/* A number that another client had first. Readers may share one: a shared grant is held against the exclusive ones. */
-static uint64_t count_twice_given(struct order *o) {
-  uint64_t count = 0;
-  if (o->grant_count) qsort(o->grants, o->grant_count, sizeof *o->grants, by_number);
-  for (size_t begin = 0, end; begin < o->grant_count; begin = end) {
-    const struct numbered *any = &o->grants[begin], *exclusive = NULL;
-    for (end = begin; end < o->grant_count && o->grants[end].key == any->key && o->grants[end].number == any->number;
-         end++) {
-      const struct numbered *grant = &o->grants[end], *first = grant->shared ? exclusive : any;
-      count += !grant->settled && first && first->client != grant->client;
-      if (!grant->shared && !exclusive) exclusive = grant;
-    }
-  }
-  return count;
 }
 
 /* A number that is not the largest leaves that as it is: every later grant that is not above it is
@@ -151,11 +127,8 @@ static void count_grant(struct lb_check *c, struct order *o, const struct lb_eve
   k->last_client = e->client;
   k->last_shared = e->flags & LB_EVF_SHARED;
   struct ask *ask = find_ask(o, e);
-  if (e->flags & LB_EVF_FENCE && o->permits[e->key] == 1) {
-    bool again = is_told_again(ask, e), counted = !again && is_regression(k, ask, e);
-    c->token_regressions += counted;
-    keep_grant(o, e, counted || again);
-  }
+  if (e->flags & LB_EVF_FENCE && o->permits[e->key] == 1 && !is_told_again(ask, e))
+    c->token_regressions += is_regression(o, ask, e);
   note_hold(ask, e);
   ask->any = false;
   if (!(e->flags & LB_EVF_FENCE)) return;
@@ -237,12 +210,11 @@ static void note_unavailable(const struct lb_history *history, struct lb_check *
 }
 
 void lb_check_order(const struct lb_history *history, const uint64_t *permits, struct lb_check *c) {
-  struct order o = {.permits = permits, .keys = lb_need(calloc(history->keys.count + 1, sizeof *o.keys))};
+  struct order o = {
+      .permits = permits, .history = history, .keys = lb_need(calloc(history->keys.count + 1, sizeof *o.keys))};
   for (size_t i = 0; i < history->count; i++) look_at(c, &o, history, &history->events[i]);
-  c->token_regressions += count_twice_given(&o);
   note_unavailable(history, c);
   free(o.keys);
   free(o.asks);
-  free(o.grants);
   lb_pairs_clear(&o.numbers);
 }

@@ -73,8 +73,20 @@ static void keep_largest(const struct walk *w, size_t *largest, size_t i) {
   if (*largest == LB_NO_EVENT || w->h->events[i].fence > w->h->events[*largest].fence) *largest = i;
 }
 
-/* The fence has to be larger than what was granted before it was asked for, and never another client's; or it is that
- * of the hold which the client has. A reader's is held against exclusive grants alone. */
+/* The first grant of this number before it, of any client; LB_NO_EVENT. A number above all others was never granted. */
+static size_t first_with_fence(const struct walk *w, size_t i) {
+  const struct lb_event *e = w->h->events;
+  size_t largest = w->largest_granted[(e[i].flags & LB_EVF_SHARED) != 0];
+  if (largest == LB_NO_EVENT || e[i].fence > e[largest].fence) return LB_NO_EVENT;
+  for (size_t j = 0; j < i; j++)
+    if (e[j].kind == LB_EV_GRANTED && e[j].key == w->key && e[j].flags & LB_EVF_FENCE && e[j].fence == e[i].fence &&
+        !(e[j].flags & e[i].flags & LB_EVF_SHARED))
+      return j;
+  return LB_NO_EVENT;
+}
+
+/* The fence has to be larger than what was granted before it was asked for, and not another client's first; or it is
+ * that of the hold which the client has. A reader's is held against exclusive grants alone. */
 static void look_at_number(struct walk *w, size_t i) {
   const struct lb_event *e = &w->h->events[i];
   struct holder *p = &w->holder[e->client];
@@ -83,11 +95,11 @@ static void look_at_number(struct walk *w, size_t i) {
   if (!(e->flags & LB_EVF_FENCE) || w->permits > 1) return;
   if (p->numbered != LB_NO_EVENT && w->h->events[p->numbered].fence == e->fence) return;
   bool passed = before != LB_NO_EVENT && e->fence <= w->h->events[before].fence;
-  bool taken =
-      largest != LB_NO_EVENT && e->fence == w->h->events[largest].fence && w->h->events[largest].client != e->client;
+  size_t first = first_with_fence(w, i);
+  bool taken = first != LB_NO_EVENT && w->h->events[first].client != e->client;
   if (passed || taken) {
     w->wrong[i].flags |= LB_WRONG_FENCE;
-    w->wrong[i].second = passed ? before : largest;
+    w->wrong[i].second = passed ? before : first;
   }
   keep_largest(w, &w->largest_granted[0], i);
   if (!shared) keep_largest(w, &w->largest_granted[1], i);

@@ -212,6 +212,13 @@ TEST(a_fence_that_does_not_grow_is_marked) {
   tell_file("bad/token-of-an-earlier-hold");
   says("+  0.000003 ms  |  a      granted   fence 7  <-- the fence does not grow: 7 came before\n");
   says("+  0.000004 ms  |  a      granted   fence 7\n");
+  tell_text("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\"}\n"
+            "{\"t\":2,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\",\"fence\":5}\n"
+            "{\"t\":3,\"c\":\"b\",\"k\":\"x\",\"e\":\"release\"}\n"
+            "{\"t\":4,\"c\":\"c\",\"k\":\"x\",\"e\":\"granted\",\"fence\":6}\n"
+            "{\"t\":5,\"c\":\"c\",\"k\":\"x\",\"e\":\"release\"}\n"
+            "{\"t\":6,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"fence\":5}\n");
+  says("a      granted   fence 5  <-- the fence does not grow: 5 came before\n");
 }
 
 STATES(a_safe_history_says_so, tell_file("good/two-clients"),
