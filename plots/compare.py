@@ -86,9 +86,12 @@ class Side:
         first = self._first_like(system)
         return None if first == system else first
 
-    def like(self, system):
-        """This one, or where the run has not got it the first of the same name on servers of another origin."""
-        return system if system in self.systems else self._first_like(system)
+    def like(self, cell, among):
+        """This cell, or where the run has not got it the first with a system of the same name on servers of another origin."""
+        if cell in among:
+            return cell
+        alike = (s for s in self.systems if _before_origin(s) == _before_origin(cell[1]))
+        return next((other for s in alike if (other := (cell[0], s, *cell[2:])) in among), cell)
 
     def _first_like(self, system):
         return next((s for s in self.systems if _before_origin(s) == _before_origin(system)), system)
@@ -225,8 +228,12 @@ def cells_differ(a, a_cell, b, b_cell):
 
 
 def runs_differ(a, b, rows):
-    """Entries of systems and topologies only where they are compared, and were measured. A topology has an entry of its own for each storage that a load asks for."""
-    compared = {name for row in rows for name in (row.b_cell[1], row.b_cell[1].partition("@")[2])}
+    """Entries of systems and topologies only where they are compared, and were measured. A topology has an entry of its own for each storage that a load asks for.
+    Servers of another origin are of another version on purpose."""
+    beside_of = {}  # what of A stands beside a name of B
+    for row in rows:
+        beside_of |= {row.b_cell[1]: row.a_cell[1], row.b_cell[1].partition("@")[2]: row.a_cell[1].partition("@")[2]}
+    compared = set(beside_of)
     name_of = lambda entry: entry.get("system") or entry.get("topology")  # noqa: E731
     yield from differ("machine", a.run["machine"], b.run["machine"], OF_ONE_MOMENT)
     servers = [{k: v for k, v in (side.run.get("servers") or {}).items() if k in compared and k in (a.run.get("servers") or {})} for side in (a, b)]
@@ -236,11 +243,12 @@ def runs_differ(a, b, rows):
         if key in OF_ONE_RUN or key not in b.run:
             continue
         if isinstance(value, list) and isinstance(other, list):
-            entries = [[e for e in side if isinstance(e, dict) and name_of(e) in compared and e.get("measured") is not False] for side in (value, other)]
+            entries = [[e for e in side if isinstance(e, dict) and name_of(e) in names and e.get("measured") is not False]
+                       for side, names in ((value, set(beside_of.values())), (other, compared))]
             for x in entries[0]:
                 for y in entries[1]:
-                    if name_of(x) == name_of(y) and x.get("storage") in (None, y.get("storage", x.get("storage"))):
-                        yield from differ(f"{key}.{name_of(x)}", x, y)
+                    if name_of(x) == beside_of[name_of(y)] and x.get("storage") in (None, y.get("storage", x.get("storage"))):
+                        yield from differ(f"{key}.{name_of(x)}", x, y, ("system", "topology"))
         elif isinstance(value, dict):
             yield from differ(key, value, other, common=True)
         elif not isinstance(value, list):
@@ -301,13 +309,14 @@ def compare_verdict(c, a, other, b, cell):
 def compare_rounds(c, a, b):
     """A round of --against has one trial of each cell, so that all of them make the verdict: of a load, one that is violated is enough."""
     for cell in b.groups:
-        if cell not in a.groups:
+        other = beside(a, b, cell)
+        if other not in a.groups:
             continue
         sides = []
-        for side in (a, b):
-            came = [t["verdict"] for t in side.groups[cell] if t["verdict"] != "undecided"]
+        for side, cell_of in ((a, other), (b, cell)):
+            came = [t["verdict"] for t in side.groups[cell_of] if t["verdict"] != "undecided"]
             worst = next((name for name in run_folder.WORST if name in came), "safe")
-            sides.append({"system": cell[1], "servers": clients(cell), "verdict": worst, "count": came.count(worst), "decided": len(came)})
+            sides.append({"system": cell_of[1], "servers": clients(cell), "verdict": worst, "count": came.count(worst), "decided": len(came)})
         if not all(side["decided"] for side in sides):
             continue
         if sides[0]["verdict"] == sides[1]["verdict"]:
@@ -322,10 +331,11 @@ def compare_verdicts(c, a, b):
         compare_rounds(c, a, b)
         return
     for (scenario, system, guard), cell in b.cells.items():
-        first = a.like(system) if a is not b else b.first_version(system)
-        key, other_key = (scenario, system, guard), (scenario, first, guard)
+        key = (scenario, system, guard)
+        first = b.first_version(system) if a is b else None
+        other_key = a.like(key, a.cells) if a is not b else (scenario, first, guard)
         other = a.cells.get(other_key)
-        if not first or not other:
+        if not other:
             continue
         differs = next(cells_differ(a, other_key, b, key), None) if a is not b else None
         if differs:
@@ -337,7 +347,7 @@ def compare_verdicts(c, a, b):
 def beside(a, b, cell):
     """The cell that this one is compared with; None = it is the first of its kind."""
     if a is not b:
-        return (cell[0], a.like(cell[1]), *cell[2:])
+        return a.like(cell, a.groups)
     system, scenario = b.first_version(cell[1]), b.first_variant(cell[0])
     if system:
         return (cell[0], system, *cell[2:])
@@ -427,6 +437,9 @@ def tell(c, sides):
 def tell_markdown(c):
     """The verdicts that differ, as a table of a page."""
     print(f"{len(c.verdicts)} of {len(c.verdicts) + c.same_verdicts + c.races} cells have another verdict, and {c.races} in which a race decides.\n")
+    left = sum(line.startswith(VERDICT_OF) for line in c.left_out)
+    if left:
+        print(f"{left} cells were asked otherwise.\n")
     print("| scenario | lock | servers | verdict | otherwise |\n|---|---|---|---|---|")
     for row in c.verdicts:
         a, b = row["a"], row["b"]
@@ -450,8 +463,9 @@ def refuse(*lines):
 
 def main():
     parser = argparse.ArgumentParser(usage="compare.py [--json | --markdown] [--anyway] A B | RUN")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--markdown", action="store_true")
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true")
+    forms.add_argument("--markdown", action="store_true")
     parser.add_argument("--anyway", action="store_true")
     parser.add_argument("folder", nargs="+")
     args = parser.parse_args()

@@ -118,6 +118,22 @@ def versions():
         ([("fault", "s 1", "s 2")], 1, faster, [])))
 
 
+def origins():
+    """Servers of another origin are matched cell by cell, and their settings are compared."""
+    def side(name, system, setting, more=()):
+        cells = [{"scenario": "fault", "system": each, "guard": "none", "verdict": "safe", "trials": 5, "decided": 5, "undecided": 0, "upper95": 0.45, "violated": 0} for each in (system, *more)]
+        settings = [{"topology": system.partition("@")[2], "measured": True, "differs": [setting], "storage": "disk"}]
+        scenarios = [load(), {"name": "fault", "steps": ["kill primary"]}]
+        return compare.Side(write(os.path.join(Place().dir, name), five(("load", system, "none", "4")), scenarios, cells=cells, servers={system.partition("@")[2]: "s"}, settings=settings))
+
+    c = compare.compare(side("a", "x@y", "fsync=off"), side("b", "x@y:new", "fsync=on"))
+    tap.check("another setting of servers of another origin is said", equal(list(c.differs), ['settings.y.differs: ["fsync=off"] in A, ["fsync=on"] in B']))
+    a = side("c", "x@y", "fsync=on")
+    a.systems["x@y:new"] = None  # asked of another scenario
+    c = compare.compare(a, side("d", "x@y:new", "fsync=on"))
+    tap.check("a cell is matched though the origin was asked something else there", equal((c.same_verdicts, bool(c.rows), list(c.left_out)), (1, True, [])))
+
+
 def verdicts():
     """What a second run of the same cells reproduced, on a machine with other servers and without a file of trials."""
     def cells(**verdict_of):
@@ -284,7 +300,7 @@ def intervals():
 
 
 def main():
-    for part in (versions, verdicts, floors, words, which_trials, what_differs, one_run, in_turn, bad_folders, intervals):
+    for part in (versions, origins, verdicts, floors, words, which_trials, what_differs, one_run, in_turn, bad_folders, intervals):
         with contextlib.redirect_stderr(io.StringIO()):
             part()
     return tap.end()
