@@ -187,7 +187,7 @@ static int worse(int a, int b) {
 static pid_t tool;
 
 static void on_stop(int number) {
-  static const char line[] = "\nlockbench: interrupted: nothing was kept\n";
+  static const char line[] = "\nlockbench: interrupted while it tested the statements: of these nothing is kept\n";
   if (getpid() == tool) _exit(write(STDERR_FILENO, line, sizeof line - 1) < 0 ? LB_EXIT_FAILURE : LB_EXIT_STOPPED);
   signal(number, SIG_DFL); /* a client, which is forked */
   raise(number);
@@ -234,8 +234,8 @@ int lb_cli_conform_systems(const struct lb_conform_order *order) {
     tried += !missing;
     if (!missing || order->named) code = worse(code, r); /* of a plugin's topologies those count that are here */
   }
-  unsay_stops(old);
   lb_rundir_close(&dir);
+  unsay_stops(old);
   if (args->tap) printf("1..%d\n", suite.points);
   else if (!order->said && suite.points > 0) print_end(&suite, tried);
   return tried == 0 && !args->tap ? LB_EXIT_MISSING : code;

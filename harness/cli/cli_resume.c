@@ -2,7 +2,7 @@
  *
  * Runs that go on: `--resume DIR` plays what is left of a stopped one, `lockbench merge` makes one of the folders of
  * shards. In both cases the arguments that their journal has are taken apart again, in the folder where the run was
- * called.
+ * called; for shards, where that is not here, in the user's.
  */
 #include "cli.h"
 
@@ -31,14 +31,22 @@ static bool has_others(const struct lb_args *args) {
   return args->word_count > 0;
 }
 
-/* The arguments without what is of a shard alone. How many. */
-static int words_of(const json_t *words, bool merges, char *ret[], int size) {
+/* The arguments; of shards that are merged without what is of a shard alone, and with the JUnit file of the whole, NULL =
+ * none. How many. */
+static int words_of(const json_t *words, bool merges, const char *junit, char *ret[], int size) {
+  static const char *const own[] = {"--shard", "--junit"};
   int argc = 0;
-  for (size_t i = 0; i < json_array_size(words) && argc + 1 < size; i++) {
+  for (size_t i = 0; i < json_array_size(words) && argc + 3 < size; i++) {
     const char *word = json_string_value(json_array_get(words, i));
-    if (merges && word && strcmp(word, "--shard") == 0) i++;
-    else if (!merges || !word || strncmp(word, "--shard=", 8) != 0) ret[argc++] = (char *)word;
+    bool alone = false, joined = false;
+    for (size_t k = 0; merges && word && k < sizeof own / sizeof *own; k++) {
+      alone |= strcmp(word, own[k]) == 0;
+      joined |= strncmp(word, own[k], strlen(own[k])) == 0 && word[strlen(own[k])] == '=';
+    }
+    i += alone;
+    if (!alone && !joined) ret[argc++] = (char *)word;
   }
+  if (merges && junit) ret[argc++] = (char *)"--junit", ret[argc++] = (char *)junit;
   ret[argc] = NULL;
   return argc;
 }
@@ -52,7 +60,7 @@ static void shard_of(const json_t *head, struct lb_shard *ret) {
 /* The texts of `head` live as long as the run. */
 static int call_again(const struct lb_args *args, const json_t *head, const char *folder, const char *const *merged) {
   char *argv[LB_ARGS_MAX * 4], shard[40] = "";
-  int argc = words_of(json_object_get(head, "argv"), merged, argv, sizeof argv / sizeof *argv);
+  int argc = words_of(json_object_get(head, "argv"), merged, args->junit, argv, sizeof argv / sizeof *argv);
   struct lb_shard part;
   shard_of(head, &part);
   if (part.of && !merged) snprintf(shard, sizeof shard, "%d/%d", part.index, part.of);
@@ -60,7 +68,9 @@ static int call_again(const struct lb_args *args, const json_t *head, const char
   if (!command || !(command->takes & (LB_ARG_RUN | LB_ARG_JUDGE)))
     return lb_complain(LB_EXIT_USAGE, "%s/resume.json: expected the arguments of a run, a suite or a judge", folder);
   const char *cwd = json_string_value(json_object_get(head, "cwd"));
-  if (chdir(cwd) < 0 && !merged) /* shards may come from other machines: of files that they name, those here are read */
+  if (chdir(cwd) < 0 &&
+      !(merged &&
+        errno == ENOENT)) /* shards may come from other machines: of files that they name, those here are read */
     return lb_complain(LB_EXIT_USAGE, "%s: the folder where it was started is gone: %s: %s", folder, cwd,
                        strerror(errno));
   struct lb_args again;
@@ -69,7 +79,6 @@ static int call_again(const struct lb_args *args, const json_t *head, const char
   again.resumed = merged ? NULL : folder;
   again.merged = merged;
   again.out = merged ? args->out : NULL;
-  if (merged) again.junit = args->junit; /* that of a shard stays what it is */
   again.shard = shard;
   again.has_seed = true;
   again.seed = (uint64_t)json_integer_value(json_object_get(head, "seed"));

@@ -242,15 +242,23 @@ static int write_junit(const struct session *s) {
   return r < 0 ? lb_complain(LB_EXIT_FAILURE, "--junit %s: cannot write it: %s", path, strerror(-r)) : 0;
 }
 
-/* Before the first trial, when nothing else can be refused: the file of an earlier run goes, and a tool that is killed
- * leaves an empty one. 0, or an exit code after one line on stderr. */
+/* Before anything is done. What stands in it stays, and a file that was not there is not there after. 0, or an exit code
+ * after one line on stderr. */
 static int try_junit(const struct lb_args *args) {
-  FILE *out = args->junit ? fopen(args->junit, "we") : NULL;
+  bool there = args->junit && access(args->junit, F_OK) == 0;
+  FILE *out = args->junit ? fopen(args->junit, "ae") : NULL;
   if (args->junit && !out)
     return lb_complain(LB_EXIT_USAGE, "--junit %s: expected a file that can be written: %s", args->junit,
                        strerror(errno));
   if (out) fclose(out);
+  if (out && !there) unlink(args->junit);
   return 0;
+}
+
+/* Before the first trial: the file of an earlier run goes, and a tool that is killed leaves an empty one. */
+static void empty_junit(const struct lb_args *args) {
+  FILE *out = args->junit ? fopen(args->junit, "we") : NULL;
+  if (out) fclose(out);
 }
 
 /* 0, or -EINTR if some of the shards are missing. */
@@ -335,14 +343,15 @@ static int execute(const struct lb_plan *plan, const struct lb_order *order, str
                                .shard = shard.index,
                                .shards = shard.of},
                       .journal = {.fd = -1}};
-  int r = open_folder(&s);
+  int r = try_junit(order->args);
+  if (r) return r;
+  r = open_folder(&s);
   if (r < 0)
     return lb_complain(lb_cli_exit_of_place(r, order->args->resumed ? order->args->resumed : order->args->out), "%s",
                        s.err.text);
   r = prepare(&s, plan);
-  int code =
-      r == 0 ? try_junit(order->args) : lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", s.err.text);
-  if (r == 0 && code == 0) code = run_session(&s);
+  if (r == 0) empty_junit(order->args);
+  int code = r == 0 ? run_session(&s) : lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", s.err.text);
   lb_journal_close(&s.journal);
   lb_rundir_close(&s.dir);
   lb_tally_clear(&s.tally);

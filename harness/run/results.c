@@ -445,10 +445,10 @@ static json_t *check_json(const struct lb_judging *j) {
 }
 
 /* What a code says of a run, in words for a page; "unknown" for a code of another version. */
-static const char *exit_meaning(const struct lb_judging *j, int code, bool shard) {
+static const char *exit_meaning(const struct lb_judging *j, int code, bool whole_shard) {
   const char *safe = "safe in all that was asked", *not_safe = "the lock is not safe, or stuck";
   if (j && j->baseline) safe = "nothing is worse than in the baseline", not_safe = "worse than the baseline";
-  if (shard && code == LB_EXIT_OK) return "a shard, played to its end: what all of them came to says `merge`";
+  if (whole_shard && code == LB_EXIT_OK) return "a shard, played to its end: what all of them came to says `merge`";
   if (j && code == LB_EXIT_OK) return safe;
   if (j && code == LB_EXIT_UNEXPECTED) return not_safe;
   switch (code) {
@@ -480,7 +480,7 @@ static json_t *run_json(const struct lb_tally *tally, const struct lb_run_info *
       servers_json(info), "libraries", libraries_json(info), "settings", results_settings(plan), "scenarios", scenarios,
       "cells", lb_results_cells(tally), "control", control_json(tally), "verdict", info->verdict, "lock_verdict",
       lock_verdict_json(tally), "check", check_json(plan->judging), "exit_code", info->exit_code, "exit_meaning",
-      exit_meaning(plan->judging, info->exit_code, info->shards > 0));
+      exit_meaning(plan->judging, info->exit_code, info->shards > 0 && tally->done == tally->wanted));
 }
 
 static int write_run(const struct lb_tally *tally, const struct lb_run_info *info, const char *dir,

@@ -102,6 +102,9 @@ with tempfile.TemporaryDirectory() as scratch:
     code, _, err = call("run", "asked-twice.ini", "-b", "local@none", "--junit", "kept.xml", "-o", "run")
     tap.check("a run that is refused leaves the file as it was",
               [f"exit {code}, {err}"] * (code != 2 or (folder / "kept.xml").read_text(encoding="utf-8") != "of a run before"))
+    call("run", "asked-twice.ini", "-b", "local@none", "-n", "2", "--seed", "1", "--shard", "1/2", "-o", "shards")
+    code, _, err = call("merge", "shards/shard-1-of-2", "-o", "merged", "--junit", "no/such/folder.xml")
+    tap.check("and leaves no folder of a merge", [f"exit {code}, {err}"] * (code != 2 or (folder / "merged").exists()))
     code, out, _ = call("judge", "local", "--json", "--junit", "judge.xml", "-o", "judged")
     cells = json.loads(out)
     ends, wrong = read("judge.xml")
