@@ -793,7 +793,8 @@ static void paused_primary_is_replaced(struct trial *t) {
   int r = lb_cluster_failover(c, old, in_s(FAILOVER_S));
   check(t, r == 0, "another server takes over: paused_failover_ms=%.0f%s%s", ms_since(begin), r < 0 ? " " : "",
         r < 0 ? c->err.text : "");
-  int now = lb_cluster_primary(c, in_s(1)), other = 0;
+  int now = lb_cluster_primary(c, in_s(FAILOVER_S)), other = 0;
+  check(t, now >= 0, "the new one is known%s%s", now < 0 ? ": " : "", now < 0 ? c->err.text : "");
   check(t, lb_proc_signal(&c->server[old].proc, SIGCONT) == 0, "the old primary can be continued");
   begin = lb_clock_ns();
   do other += lb_cluster_primary(c, in_s(1)) == old;
@@ -804,7 +805,7 @@ static void paused_primary_is_replaced(struct trial *t) {
     return;
   }
   check(t, !claims_to_lead(t, &c->server[old]), "the old primary gives up: step_down_ms=%.0f", ms_since(begin));
-  check(t, now >= 0 && other == 0, "it was not taken for the primary meanwhile");
+  check(t, other == 0, "it was not taken for the primary meanwhile");
 }
 
 /* A ZooKeeper server that is killed while it takes over the state of a new leader may never start
