@@ -40,7 +40,10 @@ def events_of(program, trial):
     path = trial.get("history") and os.path.join(trial["run"], trial["history"])
     if not path or not os.path.exists(path):
         return []
-    said = subprocess.run([program, "check", "--export", "json", path], capture_output=True, text=True, check=True).stdout
+    try:
+        said = subprocess.run([program, "check", "--export", "json", path], capture_output=True, text=True, check=True).stdout
+    except FileNotFoundError as error:
+        raise ending.BadInput(f"verdict_table.py: --lockbench {program}: no such program, expected the one that reads {path}; --verdicts prints the first table alone") from error
     return [json.loads(line) for line in said.splitlines()[1:]]
 
 
