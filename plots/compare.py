@@ -434,7 +434,7 @@ def tell(c, sides):
               " It knows nothing of what changed on the machine between two runs.")
 
 
-def tell_markdown(c):
+def tell_markdown(c, sides):
     """The verdicts that differ, as a table of a page."""
     print(f"{len(c.verdicts)} of {len(c.verdicts) + c.same_verdicts + c.races} cells have another verdict, and {c.races} in which a race decides.\n")
     left = sum(line.startswith(VERDICT_OF) for line in c.left_out)
@@ -445,6 +445,7 @@ def tell_markdown(c):
         a, b = row["a"], row["b"]
         scenario = f"`{row['scenario']}`" + ("" if row["guard"] == "none" else f" under `{row['guard']}`")
         print(f"| {scenario} | `{a['system']}` | {a['servers']}; {b['servers']} | {a['verdict']} {a['count']} of {a['decided']} | {b['verdict']} {b['count']} of {b['decided']} |")
+    print("\n" + " ".join(run_folder.versions_line(side.run) for side in sides))
 
 
 def tell_json(c):
@@ -488,7 +489,7 @@ def main():
     if args.json:
         tell_json(c)
     elif args.markdown:
-        tell_markdown(c)
+        tell_markdown(c, sides)
     else:
         tell(c, sides)
     if c.count("slower") or c.verdicts:
