@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""compare.py [--json | --markdown] [--anyway] A B | RUN - what run B did faster or slower than run A, and which verdicts of A it did not reproduce, also on servers of another origin
-(`redis-token@redis:trixie` where A has `redis-token@redis`); or of one run the variants of a
-scenario beside the first of them, and servers of another version beside the first (`-b redis-token@redis,redis-token@redis:valkey-9.1`), and their verdicts.
+"""compare.py [--json | --markdown] [--anyway] A B | RUN - what run B did faster or slower than run A, and which verdicts of A it did not reproduce, also on servers of
+another origin (`redis-token@redis:trixie` where A has `redis-token@redis`); or of one run the variants of a scenario beside the first of them, and servers of another version beside the first (`-b redis-token@redis,redis-token@redis:valkey-9.1`), and their verdicts.
 
 Only trials that were decided safe count, and whose rate had settled: what did not exclude has no speed. The words follow from the interval alone, which knows the spread of the repeats of a run. It
 does not know what changed on the machine between two runs, so two values of a setting are better interleaved in one run (`-s KEY=X,Y`), and two builds better run in
@@ -83,7 +82,7 @@ class Side:
 
     def first_version(self, system):
         """The first system of the same name but for the origin of its servers; None for that one itself."""
-        first = self._first_like(system)
+        first = next((s for s in self.systems if _before_origin(s) == _before_origin(system)), system)
         return None if first == system else first
 
     def like(self, cell, among):
@@ -92,9 +91,6 @@ class Side:
             return cell
         alike = (s for s in self.systems if _before_origin(s) == _before_origin(cell[1]))
         return next((other for s in alike if (other := (cell[0], s, *cell[2:])) in among), cell)
-
-    def _first_like(self, system):
-        return next((s for s in self.systems if _before_origin(s) == _before_origin(system)), system)
 
 
 def _before_origin(system):

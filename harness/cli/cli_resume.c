@@ -68,9 +68,8 @@ static int call_again(const struct lb_args *args, const json_t *head, const char
   if (!command || !(command->takes & (LB_ARG_RUN | LB_ARG_JUDGE)))
     return lb_complain(LB_EXIT_USAGE, "%s/resume.json: expected the arguments of a run, a suite or a judge", folder);
   const char *cwd = json_string_value(json_object_get(head, "cwd"));
-  if (chdir(cwd) < 0 &&
-      !(merged &&
-        errno == ENOENT)) /* shards may come from other machines: of files that they name, those here are read */
+  /* Shards may come from other machines: of the files that they name, those here are read. */
+  if (chdir(cwd) < 0 && !(merged && errno == ENOENT))
     return lb_complain(LB_EXIT_USAGE, "%s: the folder where it was started is gone: %s: %s", folder, cwd,
                        strerror(errno));
   struct lb_args again;
